@@ -1,0 +1,26 @@
+import type { z } from 'zod';
+import { agents } from './endpoints/agents.js';
+import { jobs } from './endpoints/jobs.js';
+import { runtime } from './endpoints/runtime.js';
+import { users } from './endpoints/users.js';
+
+/** Every endpoint of the service, once. */
+export const endpoints = [...users, ...agents, ...jobs, ...runtime] as const;
+
+export type Endpoint = (typeof endpoints)[number];
+export type EndpointId = Endpoint['id'];
+export type EndpointOf<Id extends EndpointId> = Extract<Endpoint, { id: Id }>;
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.output<Schema> : undefined;
+type PartOf<Input, Key extends string> = Input extends Record<Key, infer Schema> ? Parsed<Schema> : undefined;
+
+export type ParamsOf<Id extends EndpointId> = PartOf<EndpointOf<Id>['input'], 'params'>;
+export type QueryOf<Id extends EndpointId> = PartOf<EndpointOf<Id>['input'], 'query'>;
+export type BodyOf<Id extends EndpointId> = PartOf<EndpointOf<Id>['input'], 'body'>;
+
+type Outputs<Id extends EndpointId> = EndpointOf<Id>['output'];
+export type StatusOf<Id extends EndpointId> = keyof Outputs<Id> & number;
+/** Status and body, one member for each status the record lists. */
+export type AnswerOf<Id extends EndpointId> = {
+  [Status in StatusOf<Id>]: { status: Status; body: Parsed<Outputs<Id>[Status]> };
+}[StatusOf<Id>];

@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { Id, Timestamp } from '../common.js';
+
+/** Job kinds built so far; the workflow of each is named in src/jobs/kinds.ts. */
+export const jobKinds = [
+  'agent.provision',
+  'agent.start',
+  'agent.stop',
+  'agent.delete',
+  'agent.rotate-gateway-token',
+] as const;
+export const JobKind = z.enum(jobKinds);
+export type JobKind = z.infer<typeof JobKind>;
+
+export const JobStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'canceled']);
+export type JobStatus = z.infer<typeof JobStatus>;
+
+export const JobStep = z.strictObject({
+  name: z.string(),
+  status: z.enum(['pending', 'running', 'done', 'failed', 'skipped']),
+  attempts: z.number().int(),
+  startedAt: Timestamp.nullable(),
+  finishedAt: Timestamp.nullable(),
+});
+export type JobStep = z.infer<typeof JobStep>;
+
+export const JobError = z.strictObject({
+  code: z.string(),
+  message: z.string(),
+  retryable: z.boolean(),
+  needsOperator: z.boolean(),
+});
+export type JobError = z.infer<typeof JobError>;
+
+export const Requester = z.strictObject({
+  type: z.enum(['user', 'runtime', 'schedule', 'operator']),
+  id: z.string(),
+});
+export type Requester = z.infer<typeof Requester>;
+
+export const Job = z
+  .strictObject({
+    id: Id('job'),
+    kind: JobKind,
+    status: JobStatus,
+    subject: z.strictObject({ type: z.string(), id: z.string() }),
+    agentId: Id('agent').nullable(),
+    step: z.string().nullable().describe('The step under way, or the last one'),
+    steps: z.array(JobStep),
+    result: z.record(z.string(), z.unknown()).nullable(),
+    error: JobError.nullable(),
+    cancelable: z.boolean(),
+    requestedBy: Requester,
+    workflowId: z.string().describe('The workflow in the Temporal UI'),
+    createdAt: Timestamp,
+    startedAt: Timestamp.nullable(),
+    finishedAt: Timestamp.nullable(),
+    deadlineAt: Timestamp.nullable(),
+  })
+  .meta({ id: 'Job' });
+export type Job = z.infer<typeof Job>;
