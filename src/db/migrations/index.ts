@@ -1,0 +1,10 @@
+import type { Knex } from 'knex';
+import * as firstSlice from './0001-first-slice.js';
+
+export interface Migration {
+  name: string;
+  up: (db: Knex) => Promise<void>;
+}
+
+/** In order, never changed once released: expand first, contract in a later release. */
+export const migrations: Migration[] = [{ name: '0001-first-slice', up: firstSlice.up }];

@@ -1,0 +1,74 @@
+import { Model, raw, type Transaction } from 'objection';
+import type { RuntimeStatus } from '../contract/shapes/runtime.js';
+import type { Db } from '../db/knex.js';
+import { Agent } from './agent.js';
+import { newId } from './new-id.js';
+import { hashToken, randomToken } from './opaque-token.js';
+
+/** Who a machine is: one identity for each machine generation of an agent (spec.md 2.8). */
+export class RuntimeIdentity extends Model {
+  static override tableName = 'runtime_identities';
+  declare id: string;
+  declare agentId: string;
+  declare generation: number;
+  declare status: RuntimeStatus;
+  declare runtimeReleaseVersion: string;
+  declare revokedAt: Date | null;
+  declare createdAt: Date;
+  declare updatedAt: Date;
+}
+
+export class BootstrapToken extends Model {
+  static override tableName = 'bootstrap_tokens';
+  static override idColumn = 'hash';
+  declare hash: Buffer;
+  declare runtimeId: string;
+  declare expiresAt: Date;
+  declare sessionId: string | null;
+}
+
+const BOOTSTRAP_LIFE = '15 minutes';
+
+/** The identity of the agent's present machine generation; made when there is none yet. */
+export const ensureRuntimeIdentity = async (
+  trx: Transaction,
+  agent: Agent,
+  releaseVersion: string,
+): Promise<RuntimeIdentity> => {
+  const { id: agentId, generation } = agent;
+  await RuntimeIdentity.query(trx)
+    .insert({ id: newId('runtime'), agentId, generation, runtimeReleaseVersion: releaseVersion })
+    .onConflict(['agentId', 'generation'])
+    .ignore();
+  return RuntimeIdentity.query(trx).findOne({ agentId, generation }).throwIfNotFound();
+};
+
+/** Mints a bootstrap token for 15 minutes; earlier ones of this runtime that nobody exchanged are dead. Returns the token, which is not kept. */
+export const mintBootstrapToken = async (trx: Transaction, runtimeId: string): Promise<string> => {
+  const token = randomToken('bootstrap');
+  await BootstrapToken.query(trx).delete().where({ runtimeId, sessionId: null });
+  await trx('bootstrap_tokens').insert({
+    hash: hashToken(token),
+    runtimeId,
+    expiresAt: trx.raw(`now() + interval '${BOOTSTRAP_LIFE}'`),
+  });
+  return token;
+};
+
+/** Everything the agent's machine could authenticate with is dead from this commit on. */
+export const revokeRuntimes = async (db: Db | Transaction, agentId: string): Promise<void> => {
+  const runtimeIds = RuntimeIdentity.query(db).select('id').where({ agentId });
+  await db('runtime_sessions')
+    .update({ revokedAt: db.fn.now() })
+    .whereNull('revokedAt')
+    .whereIn('runtimeId', runtimeIds.clone().toKnexQuery());
+  await BootstrapToken.query(db).delete().whereIn('runtimeId', runtimeIds.clone());
+  await RuntimeIdentity.query(db)
+    .patch({
+      status: 'revoked',
+      revokedAt: raw('now()') as unknown as Date, // Objection takes raw for any column
+      updatedAt: raw('now()') as unknown as Date,
+    })
+    .where({ agentId })
+    .whereNot({ status: 'revoked' });
+};

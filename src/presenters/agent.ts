@@ -1,0 +1,54 @@
+import type { Agent as AgentResource, AgentState } from '../contract/shapes/agent.js';
+import type { Agent } from '../models/agent.js';
+import type { Job } from '../models/job.js';
+import { presentJob } from './job.js';
+import { toTimestamp } from './timestamp.js';
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The bot token itself is never shown, only that there is one. */
+const presentChannels = (agent: Agent): Record<string, unknown> => {
+  if (agent.sealedBotToken === null) return agent.channels;
+  const messengerA = isRecord(agent.channels['messengerA']) ? agent.channels['messengerA'] : {};
+  return { ...agent.channels, messengerA: { ...messengerA, hasBotToken: true } };
+};
+
+export const presentAgent = (agent: Agent): AgentResource => ({
+  id: agent.id,
+  userId: agent.userId,
+  name: agent.name,
+  persona: agent.persona,
+  avatar: agent.avatar,
+  status: agent.status,
+  plan: agent.plan,
+  hostAppName: agent.hostAppName,
+  hostMachineId: agent.hostMachineId,
+  hostVolumeId: agent.hostVolumeId,
+  gatewayUrl: agent.gatewayUrl,
+  channels: presentChannels(agent),
+  capabilities: agent.capabilities,
+  usageMessages: agent.usageMessages,
+  usageTokensUsed: agent.usageTokensUsed,
+  region: agent.region,
+  runtimeVersion: agent.runtimeVersion,
+  desiredStatus: agent.desiredStatus,
+  lastError: agent.lastError,
+  activeJobId: agent.activeJobId,
+  clonedFromAgentId: agent.clonedFromAgentId,
+  createdAt: toTimestamp(agent.createdAt),
+  updatedAt: toTimestamp(agent.updatedAt),
+});
+
+export const presentAgentState = (agent: Agent, job: Job | undefined): AgentState => ({
+  agentId: agent.id,
+  status: agent.status,
+  desiredStatus: agent.desiredStatus,
+  machine: agent.machine,
+  gateway:
+    agent.gatewayCheckedAt === null
+      ? null
+      : { ready: agent.gatewayReady === true, checkedAt: toTimestamp(agent.gatewayCheckedAt) },
+  job: job ? presentJob(job) : null,
+  updatedAt: toTimestamp(agent.updatedAt),
+});

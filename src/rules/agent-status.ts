@@ -1,0 +1,37 @@
+import type { AgentStatus, DesiredStatus } from '../contract/shapes/agent.js';
+import type { JobKind, JobStatus } from '../contract/shapes/job.js';
+
+/** What an accepted job makes of its agent at once. */
+export const onAccepted: Record<JobKind, { status: AgentStatus; desiredStatus?: DesiredStatus }> = {
+  'agent.provision': { status: 'provisioning', desiredStatus: 'online' },
+  'agent.start': { status: 'starting', desiredStatus: 'online' },
+  'agent.stop': { status: 'stopping', desiredStatus: 'offline' },
+  'agent.delete': { status: 'deleting', desiredStatus: 'deleted' },
+  'agent.rotate-gateway-token': { status: 'updating' },
+};
+
+type Ended = Exclude<JobStatus, 'queued' | 'running'>;
+
+/**
+ * What the agent is when its job has ended. A failed job leaves `error`, from which start, stop and delete lead out;
+ * a canceled one has undone its work and leaves the machine off.
+ */
+export const onEnded = (
+  kind: JobKind,
+  ended: Ended,
+  desired: DesiredStatus,
+): { status: AgentStatus; desiredStatus?: DesiredStatus } => {
+  if (ended === 'failed') return { status: 'error' };
+  if (ended === 'canceled') return { status: 'offline', desiredStatus: 'offline' };
+  switch (kind) {
+    case 'agent.provision':
+    case 'agent.start':
+      return { status: 'online' };
+    case 'agent.stop':
+      return { status: 'offline' };
+    case 'agent.delete':
+      return { status: 'deleting' };
+    case 'agent.rotate-gateway-token':
+      return { status: desired === 'online' ? 'online' : 'offline' };
+  }
+};
