@@ -1,0 +1,130 @@
+import type { Transaction } from 'objection';
+import type { Db } from '../db/knex.js';
+import { Job } from '../models/job.js';
+import { settleJob } from '../models/settle-job.js';
+import type { Log } from '../telemetry/log.js';
+import { settleCanceled } from './create.js';
+import type { Temporal } from './temporal.js';
+
+const PASS_MS = 1_000;
+const BATCH = 25;
+/** The starter of a job gets this long before anyone else tries. */
+const UNSTARTED_AFTER = '2 seconds';
+const RETRY_AFTER = '10 seconds';
+/** A job silent for this long is looked up in Temporal; so is one past its deadline. */
+const LOOK_AFTER = '30 seconds';
+
+/**
+ * Keeps every acknowledged job moving: starts what a crash or an absent Temporal left unstarted, delivers cancels, and ends
+ * jobs whose workflow is closed or gone. Runs in every API process; rows are shared out by SKIP LOCKED.
+ */
+export class Dispatcher {
+  readonly #db: Db;
+  readonly #temporal: Temporal;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #pass: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(db: Db, temporal: Temporal, log: Log) {
+    this.#db = db;
+    this.#temporal = temporal;
+    this.#log = log;
+  }
+
+  start(): void {
+    const next = () => {
+      if (this.#closed) return;
+      this.#timer = setTimeout(() => {
+        this.#pass = this.pass().finally(next);
+      }, PASS_MS);
+    };
+    next();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#pass;
+  }
+
+  /** One round. Nothing it meets ends the rounds to come. */
+  async pass(): Promise<void> {
+    try {
+      if (!this.#temporal.seemsUp && !(await this.#temporal.isReachable())) return;
+      await this.#startUnstarted();
+      await this.#deliverCancels();
+      await this.#settleLost();
+    } catch (error) {
+      this.#log.warn({ err: String(error) }, 'the dispatcher will try again');
+    }
+  }
+
+  /** Takes rows for this process by marking them, so that no lock is held while Temporal is asked. */
+  async #take(mark: 'dispatched_at' | 'looked_at' | 'cancel_delivered_at', where: string): Promise<Job[]> {
+    const { rows } = await this.#db.raw<{ rows: { id: string }[] }>(
+      `update jobs set ${mark} = now()
+        where id in (select id from jobs where finished_at is null and (${where})
+                      order by created_at limit ${BATCH} for update skip locked)
+        returning id`,
+    );
+    return Job.query(this.#db).findByIds(rows.map((row) => row.id));
+  }
+
+  async #startUnstarted(): Promise<void> {
+    const jobs = await this.#take(
+      'dispatched_at',
+      `status = 'queued' and created_at < now() - interval '${UNSTARTED_AFTER}'
+       and (dispatched_at is null or dispatched_at < now() - interval '${RETRY_AFTER}')`,
+    );
+    for (const job of jobs) {
+      const outcome = await this.#temporal.start(job, 5_000);
+      if (outcome === 'started') this.#log.info({ jobId: job.id, kind: job.kind }, 'job started late');
+    }
+  }
+
+  async #deliverCancels(): Promise<void> {
+    const jobs = await this.#take(
+      'cancel_delivered_at',
+      `cancel_requested_at is not null
+       and (cancel_delivered_at is null or cancel_delivered_at < now() - interval '${RETRY_AFTER}')`,
+    );
+    for (const job of jobs) await this.deliverCancel(job);
+  }
+
+  /** Hands a cancel to the workflow. A job without one has done nothing yet and ends here. */
+  async deliverCancel(job: Job): Promise<void> {
+    const answer = await this.#temporal.cancel(job);
+    if (answer === 'gone' && job.status === 'queued')
+      await this.#db.transaction((trx: Transaction) => settleCanceled(trx, job.id, job.cancelCode ?? 'canceled'));
+  }
+
+  async #settleLost(): Promise<void> {
+    const jobs = await this.#take(
+      'looked_at',
+      `greatest(updated_at, looked_at) < now() - interval '${LOOK_AFTER}'
+       or (deadline_at < now() - interval '${RETRY_AFTER}'
+           and (looked_at is null or looked_at < now() - interval '${RETRY_AFTER}'))`,
+    );
+    for (const job of jobs) {
+      const state = await this.#temporal.stateOf(job);
+      if (state === 'running' || (state === 'gone' && job.status === 'queued')) continue;
+      await this.#settle(job);
+    }
+  }
+
+  async #settle(job: Job): Promise<void> {
+    const settled = await this.#db.transaction((trx: Transaction) =>
+      settleJob(trx, job.id, {
+        status: 'failed',
+        error: {
+          code: 'outcome_unknown',
+          message: 'The workflow of this job ended without finishing it.',
+          retryable: true,
+          needsOperator: true,
+        },
+      }),
+    );
+    if (settled) this.#log.error({ jobId: job.id, kind: job.kind }, 'settled a job whose workflow is gone');
+  }
+}
