@@ -1,0 +1,24 @@
+import { PassThrough } from 'node:stream';
+import type { ParameterizedContext } from 'koa';
+import type { JobEvent } from '../operations/operation.js';
+import type { RequestState } from './context.js';
+
+const PING_MS = 15_000;
+
+/** Sends job events as Server-Sent Events; a `: ping` now and then keeps proxies from closing a quiet stream. */
+export const sendEvents = (ctx: ParameterizedContext<RequestState>, events: AsyncIterable<JobEvent>): void => {
+  const stream = new PassThrough();
+  ctx.status = 200;
+  ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
+  ctx.body = stream;
+  const ping = setInterval(() => stream.write(': ping\n\n'), PING_MS);
+  const pump = async () => {
+    for await (const { id, job } of events) stream.write(`id: ${id}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`);
+  };
+  pump()
+    .catch((error: unknown) => ctx.state.log.warn({ err: String(error) }, 'event stream broke'))
+    .finally(() => {
+      clearInterval(ping);
+      stream.end();
+    });
+};

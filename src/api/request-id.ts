@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import type { Next, ParameterizedContext } from 'koa';
+import type { Log } from '../telemetry/log.js';
+import type { RequestState } from './context.js';
+
+const sane = /^[A-Za-z0-9._-]{8,128}$/;
+
+/** Names every request (the caller's name, if it sent a sane one) and writes one log line when it is answered. */
+export const identifyAndLog =
+  (log: Log) =>
+  async (ctx: ParameterizedContext<RequestState>, next: Next): Promise<void> => {
+    const sent = ctx.get('x-request-id');
+    const requestId = sane.test(sent) ? sent : randomUUID();
+    ctx.state.requestId = requestId;
+    ctx.state.log = log.child({ requestId });
+    ctx.set('X-Request-Id', requestId);
+    const began = performance.now();
+    ctx.res.once('close', () => {
+      const { endpointId, caller, jobId } = ctx.state;
+      log.info(
+        {
+          requestId,
+          method: ctx.method,
+          // The path of an unknown route may hold anything; only known ones are logged whole.
+          route: endpointId ?? ctx.path.slice(0, 120),
+          status: ctx.res.statusCode,
+          ms: Math.round((performance.now() - began) * 10) / 10,
+          userId: caller?.userId,
+          runtimeId: caller?.type === 'runtime' ? caller.runtimeId : undefined,
+          jobId,
+          complete: ctx.res.writableFinished,
+        },
+        'request',
+      );
+    });
+    await next();
+  };

@@ -1,0 +1,57 @@
+import { Command } from 'commander';
+import { BadConfig, readConfig } from '../config.js';
+import { makeDb } from '../db/knex.js';
+import { migrate, missingMigrations } from '../db/migrate.js';
+import { applySearchAttributes } from '../jobs/search-attributes.js';
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const withDb = async (work: (db: ReturnType<typeof makeDb>) => Promise<void>): Promise<void> => {
+  const config = readConfig('admin');
+  const db = makeDb({ url: config.DATABASE_URL, max: 2, name: 'acp-admin' });
+  try {
+    await work(db);
+  } finally {
+    await db.destroy();
+  }
+};
+
+const program = new Command('agentctl').description('Command line of the agent control plane').version('0.1.0');
+const admin = program.command('admin').description('Administration of an installation; reads the same settings as the processes');
+
+admin
+  .command('migrate')
+  .description('Apply the database migrations that are missing')
+  .action(() =>
+    withDb(async (db) => {
+      const applied = await migrate(db);
+      say(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`);
+    }),
+  );
+
+admin
+  .command('temporal')
+  .description('Set Temporal up')
+  .command('apply')
+  .description('Register the search attributes that workflows carry; harmless when they are there')
+  .action(async () => {
+    const added = await applySearchAttributes(readConfig('admin'));
+    say(added.length === 0 ? 'Temporal is set up' : `registered ${added.join(', ')}`);
+  });
+
+admin
+  .command('doctor')
+  .description('Tell what an installation lacks')
+  .action(() =>
+    withDb(async (db) => {
+      const missing = await missingMigrations(db);
+      if (missing.length === 0) return say('the database is up to date');
+      say(`the database lacks ${missing.join(', ')}: run \`agentctl admin migrate\``);
+      process.exitCode = 1;
+    }),
+  );
+
+program.parseAsync().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof BadConfig || !(error instanceof Error) ? String(error) : error.message}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,35 @@
+import type { Db } from '../db/knex.js';
+import { Agent } from '../models/agent.js';
+import { Job } from '../models/job.js';
+import { presentAgent } from '../presenters/agent.js';
+import { presentJob } from '../presenters/job.js';
+
+export interface Ids {
+  agentId?: string;
+  jobId?: string | null;
+}
+
+const findAgent = (db: Db, { agentId = '' }: Ids) => Agent.query(db).findById(agentId).throwIfNotFound();
+const findJob = async (db: Db, { jobId }: Ids) =>
+  jobId ? Job.query(db).findById(jobId).throwIfNotFound() : undefined;
+
+const isFine = (job: Job | undefined): boolean => !job?.isFinished || job.status === 'succeeded';
+
+/** Answers made of rows, as they stand when the answer is sent. */
+export const views = {
+  agent: async (db: Db, ids: Ids) => presentAgent(await findAgent(db, ids)),
+  agentJob: async (db: Db, ids: Ids) => {
+    const [agent, job] = await Promise.all([findAgent(db, ids), findJob(db, ids)]);
+    return { ok: isFine(job), agent: presentAgent(agent), job: job ? presentJob(job) : null };
+  },
+  okJob: async (db: Db, ids: Ids) => {
+    const job = await findJob(db, ids);
+    return { ok: isFine(job), job: job ? presentJob(job) : null };
+  },
+  job: async (db: Db, ids: Ids) => {
+    const job = await findJob(db, ids);
+    return job ? presentJob(job) : null;
+  },
+} satisfies Record<string, (db: Db, ids: Ids) => Promise<unknown>>;
+
+export type ViewName = keyof typeof views;

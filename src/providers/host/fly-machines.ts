@@ -1,0 +1,145 @@
+import type { z } from 'zod';
+import type { ErrorCode } from '../../contract/errors.js';
+import { hasStatus, VendorError } from '../vendor-error.js';
+import { type VendorCall, VendorHttp } from '../vendor-http.js';
+import type { Host } from './host.js';
+import { MachineAnswer, MachinesAnswer, RefusalAnswer, SecretsAnswer, VolumeAnswer, VolumesAnswer } from './wire.js';
+
+export interface FlyMachinesOptions {
+  /** e.g. `https://api.machines.dev/v1` */
+  baseUrl: string;
+  token: string;
+  org: string;
+}
+
+const STOP_SIGNAL = { signal: 'SIGTERM', timeout: '30s' };
+
+const codeOf = (_status: number, body: unknown): ErrorCode | undefined => {
+  const refusal = RefusalAnswer.safeParse(body).data?.status;
+  return refusal?.endsWith('_capacity') === true ? 'host_capacity' : undefined;
+};
+
+/** The Fly Machines API (docs: https://docs.machines.dev). */
+export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Host & { close(): Promise<void> } => {
+  const http = new VendorHttp({
+    vendor: 'host',
+    baseUrl: baseUrl.replace(/\/$/, ''),
+    headers: { authorization: `Bearer ${token}` },
+    codeOf,
+    unreachable: 'host_unreachable',
+  });
+
+  const call = async <Shape extends z.ZodType>(shape: Shape, request: VendorCall): Promise<z.output<Shape>> => {
+    const parsed = shape.safeParse(await http.call(request));
+    if (!parsed.success)
+      throw new VendorError('upstream_failed', `host ${request.method}: the answer has an unknown shape`, {
+        retryable: true,
+      });
+    return parsed.data;
+  };
+
+  /** Absence is undefined; everything else that is no success still throws. */
+  const orAbsent = async <T>(answer: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await answer;
+    } catch (error) {
+      if (hasStatus(error, 404)) return undefined;
+      throw error;
+    }
+  };
+
+  const app = (name: string): string => `/apps/${encodeURIComponent(name)}`;
+  const machine = (name: string, id: string): string => `${app(name)}/machines/${encodeURIComponent(id)}`;
+
+  return {
+    close: () => http.close(),
+
+    async findApp(name, signal) {
+      try {
+        await http.call({ method: 'GET', path: app(name), signal });
+        return 'ours';
+      } catch (error) {
+        if (hasStatus(error, 404)) return 'free';
+        if (hasStatus(error, 403)) return 'taken';
+        throw error;
+      }
+    },
+
+    async createApp(name, signal) {
+      await http.call({ method: 'POST', path: '/apps', body: { name, app_name: name, org_slug: org }, signal });
+    },
+
+    async deleteApp(name, signal) {
+      await orAbsent(http.call({ method: 'DELETE', path: app(name), query: { force: 'true' }, signal }));
+    },
+
+    setSecrets: (name, values, signal) =>
+      call(SecretsAnswer, { method: 'POST', path: `${app(name)}/secrets`, body: { values }, signal }),
+
+    listVolumes: (name, signal) => call(VolumesAnswer, { method: 'GET', path: `${app(name)}/volumes`, signal }),
+
+    createVolume: (name, volume, signal) =>
+      call(VolumeAnswer, {
+        method: 'POST',
+        path: `${app(name)}/volumes`,
+        body: { name: volume.name, region: volume.region, size_gb: volume.sizeGb },
+        signal,
+      }),
+
+    async deleteVolume(name, id, signal) {
+      const path = `${app(name)}/volumes/${encodeURIComponent(id)}`;
+      await orAbsent(http.call({ method: 'DELETE', path, signal }));
+    },
+
+    listMachines: (name, signal) => call(MachinesAnswer, { method: 'GET', path: `${app(name)}/machines`, signal }),
+
+    createMachine: (name, { name: machineName, region, config, minSecretsVersion }, signal) =>
+      call(MachineAnswer, {
+        method: 'POST',
+        path: `${app(name)}/machines`,
+        body: { name: machineName, region, config, min_secrets_version: minSecretsVersion },
+        signal,
+        timeoutMs: 45_000,
+      }),
+
+    findMachine: (name, id, signal) =>
+      orAbsent(call(MachineAnswer, { method: 'GET', path: machine(name, id), signal })),
+
+    updateMachine: (name, id, { config, currentVersion, minSecretsVersion }, signal) =>
+      call(MachineAnswer, {
+        method: 'POST',
+        path: machine(name, id),
+        body: { config, current_version: currentVersion, min_secrets_version: minSecretsVersion },
+        signal,
+        timeoutMs: 45_000,
+      }),
+
+    async startMachine(name, id, signal) {
+      await http.call({ method: 'POST', path: `${machine(name, id)}/start`, signal });
+    },
+
+    async stopMachine(name, id, signal) {
+      await http.call({ method: 'POST', path: `${machine(name, id)}/stop`, body: STOP_SIGNAL, signal });
+    },
+
+    async deleteMachine(name, id, signal) {
+      await orAbsent(http.call({ method: 'DELETE', path: machine(name, id), query: { force: 'true' }, signal }));
+    },
+
+    async waitForMachine(name, id, { state, version, timeoutSeconds }, signal) {
+      try {
+        await http.call({
+          method: 'GET',
+          path: `${machine(name, id)}/wait`,
+          query: { state, timeout: timeoutSeconds, version, instance_id: version },
+          signal,
+          timeoutMs: (timeoutSeconds + 10) * 1_000,
+        });
+        return true;
+      } catch (error) {
+        if (hasStatus(error, 408)) return false;
+        throw error;
+      }
+    },
+  };
+};

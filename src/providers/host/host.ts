@@ -1,0 +1,83 @@
+/** The machine host, as far as the service uses it. Every call takes a signal and may throw VendorError. */
+export interface Host {
+  findApp(app: string, signal?: AbortSignal): Promise<'ours' | 'taken' | 'free'>;
+  createApp(app: string, signal?: AbortSignal): Promise<void>;
+  /** Cascades to machines and volumes. */
+  deleteApp(app: string, signal?: AbortSignal): Promise<void>;
+  /** Returns the version a machine must have to see them. null removes a secret. */
+  setSecrets(app: string, values: Record<string, string | null>, signal?: AbortSignal): Promise<number>;
+  listVolumes(app: string, signal?: AbortSignal): Promise<HostVolume[]>;
+  createVolume(app: string, volume: NewVolume, signal?: AbortSignal): Promise<HostVolume>;
+  deleteVolume(app: string, id: string, signal?: AbortSignal): Promise<void>;
+  listMachines(app: string, signal?: AbortSignal): Promise<HostMachine[]>;
+  createMachine(app: string, machine: NewMachine, signal?: AbortSignal): Promise<HostMachine>;
+  /** undefined = the host says 404. */
+  findMachine(app: string, id: string, signal?: AbortSignal): Promise<HostMachine | undefined>;
+  updateMachine(app: string, id: string, update: MachineUpdate, signal?: AbortSignal): Promise<HostMachine>;
+  startMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
+  stopMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
+  deleteMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
+  /** Holds until the machine is in the state or the time (1..60 s) is over; whether it got there. */
+  waitForMachine(app: string, id: string, wait: MachineWait, signal?: AbortSignal): Promise<boolean>;
+}
+
+export interface HostVolume {
+  id: string;
+  name: string;
+  region: string;
+  state: string;
+  attachedMachineId: string | null;
+  createdAt: string;
+}
+
+export interface NewVolume {
+  name: string;
+  region: string;
+  sizeGb: number;
+}
+
+/** The host's machine configuration; it is replaced whole by an update. */
+export interface MachineConfig {
+  image: string;
+  env: Record<string, string>;
+  guest: { cpu_kind: string; cpus: number; memory_mb: number };
+  mounts: { volume: string; path: string }[];
+  services: unknown[];
+  checks: Record<string, unknown>;
+  metadata: Record<string, string>;
+  restart: { policy: string; max_retries?: number };
+}
+
+export interface NewMachine {
+  name: string;
+  region: string;
+  config: MachineConfig;
+  minSecretsVersion: number;
+}
+
+export interface MachineUpdate {
+  config: MachineConfig;
+  /** The version the update is based on: another writer's is a 409. */
+  currentVersion: string;
+  minSecretsVersion: number;
+}
+
+export interface MachineWait {
+  state: 'started' | 'stopped' | 'destroyed';
+  /** Needed for `stopped`. */
+  version?: string;
+  timeoutSeconds: number;
+}
+
+export interface HostMachine {
+  id: string;
+  name: string;
+  /** The host's own word, kept verbatim. */
+  state: string;
+  region: string;
+  /** instance id: the version of configuration and secrets. */
+  version: string;
+  createdAt: string | null;
+  metadata: Record<string, string>;
+  checks: { name: string; status: string; output: string }[];
+}

@@ -1,0 +1,62 @@
+import { z } from 'zod';
+import type { HostMachine, HostVolume } from './host.js';
+
+/** The host's answers as far as they are read; fields documented as strings come as null. */
+const text = z.string().nullish();
+
+const WireMachine = z.object({
+  id: z.string().min(1),
+  name: text,
+  state: z.string().min(1),
+  region: text,
+  instance_id: text,
+  version: text,
+  created_at: text,
+  config: z.object({ metadata: z.record(z.string(), z.string()).nullish() }).nullish(),
+  checks: z.array(z.object({ name: text, status: text, output: text })).nullish(),
+});
+
+const WireVolume = z.object({
+  id: z.string().min(1),
+  name: z.string(),
+  region: text,
+  state: text,
+  attached_machine_id: text,
+  created_at: text,
+});
+
+const toMachine = (wire: z.infer<typeof WireMachine>): HostMachine => ({
+  id: wire.id,
+  name: wire.name ?? '',
+  state: wire.state,
+  region: wire.region ?? '',
+  version: wire.instance_id ?? wire.version ?? '',
+  createdAt: wire.created_at ? new Date(wire.created_at).toISOString() : null,
+  metadata: wire.config?.metadata ?? {},
+  checks: (wire.checks ?? []).map((check) => ({
+    name: check.name ?? '',
+    status: check.status ?? '',
+    output: check.output ?? '',
+  })),
+});
+
+const toVolume = (wire: z.infer<typeof WireVolume>): HostVolume => ({
+  id: wire.id,
+  name: wire.name,
+  region: wire.region ?? '',
+  state: wire.state ?? '',
+  attachedMachineId: wire.attached_machine_id ?? null,
+  createdAt: wire.created_at ?? '',
+});
+
+export const MachineAnswer = WireMachine.transform(toMachine);
+export const MachinesAnswer = z.array(WireMachine).transform((machines) => machines.map(toMachine));
+export const VolumeAnswer = WireVolume.transform(toVolume);
+export const VolumesAnswer = z.array(WireVolume).transform((volumes) => volumes.map(toVolume));
+/** The field is written both ways in the field. */
+export const SecretsAnswer = z
+  .object({ version: z.number().optional(), Version: z.number().optional() })
+  .transform((answer) => answer.version ?? answer.Version)
+  .pipe(z.number().int());
+/** null where there is no such resource. */
+export const RefusalAnswer = z.object({ status: z.string().optional() });

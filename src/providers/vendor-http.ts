@@ -1,0 +1,118 @@
+import { Agent, request } from 'undici';
+import type { ErrorCode } from '../contract/errors.js';
+import { VendorError } from './vendor-error.js';
+
+export interface VendorHttpOptions {
+  baseUrl: string;
+  /** How the vendor is called in messages. */
+  vendor: string;
+  headers?: Record<string, string>;
+  /** Reads a code of ours out of an error answer; undefined leaves it to the status. */
+  codeOf?: (status: number, body: unknown) => ErrorCode | undefined;
+  unreachable: ErrorCode;
+}
+
+export interface VendorCall {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: Record<string, string | number | undefined>;
+  body?: unknown;
+  signal?: AbortSignal | undefined;
+  /** Until the answer's head; 20 s unless told. */
+  timeoutMs?: number;
+}
+
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+const DEFAULT_TIMEOUT_MS = 20_000;
+const retryableStatus = (status: number): boolean => [408, 425, 429].includes(status) || status >= 500;
+
+/** Milliseconds of a Retry-After in seconds; dates are not worth believing from a vendor's clock. */
+const retryAfterMs = (header: string | string[] | undefined): number | undefined => {
+  const seconds = Number(Array.isArray(header) ? header[0] : header);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 300) * 1_000 : undefined;
+};
+
+const readBounded = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+};
+
+/** JSON over HTTP to a vendor: bounded in time and size, never retried here (a create could run twice), errors rewritten. */
+export class VendorHttp {
+  readonly #options: VendorHttpOptions;
+  readonly #agent = new Agent({ connect: { timeout: 5_000 }, connections: 64, keepAliveTimeout: 10_000 });
+
+  constructor(options: VendorHttpOptions) {
+    this.#options = options;
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  /** Status and parsed body of a 2xx answer. Throws VendorError otherwise. */
+  async call({ method, path, query, body, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: VendorCall): Promise<unknown> {
+    const what = `${this.#options.vendor} ${method}`;
+    let status: number;
+    let text: string;
+    let wait: number | undefined;
+    try {
+      const answer = await request(this.#options.baseUrl + path, {
+        method,
+        dispatcher: this.#agent,
+        headers: {
+          ...this.#options.headers,
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        ...(query ? { query: definedOnly(query) } : {}),
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        ...(signal ? { signal } : {}),
+      });
+      status = answer.statusCode;
+      wait = retryAfterMs(answer.headers['retry-after']);
+      text = await readBounded(answer.body);
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new VendorError(this.#options.unreachable, `${what}: no answer`, { retryable: true });
+    }
+    const parsed = parse(text);
+    if (status >= 400) throw this.#refusal(what, status, parsed, wait);
+    if (parsed === undefined && text !== '')
+      throw new VendorError('upstream_failed', `${what}: the answer is not JSON`, { retryable: true });
+    return parsed;
+  }
+
+  #refusal(what: string, status: number, body: unknown, wait: number | undefined): VendorError {
+    const retryable = retryableStatus(status);
+    const code = this.#options.codeOf?.(status, body) ?? codeByStatus(status, this.#options.unreachable);
+    return new VendorError(code, `${what}: answered ${status}`, { retryable, status, retryAfterMs: wait });
+  }
+}
+
+const codeByStatus = (status: number, unreachable: ErrorCode): ErrorCode => {
+  if (retryableStatus(status)) return unreachable;
+  if (status === 401 || status === 403) return 'vendor_misconfigured';
+  if (status === 404) return 'not_found';
+  if (status === 409 || status === 412) return 'conflict';
+  return 'upstream_failed';
+};
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+};
+
+const definedOnly = (query: Record<string, string | number | undefined>): Record<string, string | number> =>
+  Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string | number] => entry[1] !== undefined));

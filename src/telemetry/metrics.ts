@@ -1,0 +1,17 @@
+import { createServer, type Server } from 'node:http';
+import { collectDefaultMetrics, register } from 'prom-client';
+import type { Log } from './log.js';
+
+/** `/metrics` in the Prometheus format, on a port of its own. */
+export const serveMetrics = (port: number, log: Log): Server => {
+  collectDefaultMetrics();
+  const server = createServer((request, response) => {
+    if (request.url !== '/metrics') return void response.writeHead(404).end();
+    register.metrics().then(
+      (text) => response.writeHead(200, { 'content-type': register.contentType }).end(text),
+      (error: unknown) => response.writeHead(500).end(String(error)),
+    );
+  });
+  server.on('error', (error) => log.error({ err: error.message }, 'the metrics port cannot be served'));
+  return server.listen(port, '0.0.0.0');
+};
