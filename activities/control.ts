@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Transaction } from 'objection';
+import { ApiError, isErrorCode } from '../src/contract/errors.js';
+import type { Db } from '../src/db/knex.js';
+import { Agent } from '../src/models/agent.js';
+import { Job } from '../src/models/job.js';
+import { pendingStep } from '../src/models/job-step.js';
+import { type Outcome, settleJob } from '../src/models/settle-job.js';
+import { jobActivity, type StepInput } from './job-activity.js';
+
+export interface ClaimInput extends StepInput {
+  /** Seconds from now until the job must have ended. */
+  deadlineSeconds: number;
+  steps: string[];
+}
+
+export type { Outcome };
+
+/** claimed: the agent is this job's to write; busy: another job still holds it; ended: there is nothing to do. */
+export type Claim = 'claimed' | 'busy' | 'ended';
+
+export interface AwaitAgentInput extends StepInput {
+  /** Seconds to wait for the earlier job to end. */
+  patienceSeconds: number;
+  /** Take the agent over when patience ends, instead of failing. */
+  takeOver: boolean;
+}
+
+export interface FinishInput extends StepInput {
+  outcome: Outcome;
+}
+
+const POLL_MS = 250;
+
+/** Makes the job the one that may write the agent, if no unfinished job is. The caller holds the agent's row lock. */
+const hold = async (trx: Transaction, agent: Agent, jobId: string, force: boolean): Promise<boolean> => {
+  if (agent.holderJobId === jobId) return true;
+  if (agent.holderJobId !== null && !force) {
+    const holder = await Job.query(trx).findById(agent.holderJobId).select('finishedAt');
+    if (holder && !holder.isFinished) return false;
+  }
+  await trx('agents').update({ holderJobId: jobId }).where({ id: agent.id });
+  return true;
+};
+
+const claim = async (trx: Transaction, input: ClaimInput): Promise<Claim> => {
+  const agent = await Agent.query(trx).findById(input.agentId).forUpdate();
+  const job = await Job.query(trx).findById(input.jobId).forUpdate();
+  if (!agent || !job || job.isFinished) return 'ended';
+  if (job.status === 'queued') {
+    await trx('jobs')
+      .update({
+        status: 'running',
+        startedAt: trx.fn.now(),
+        deadlineAt: trx.raw('now() + make_interval(secs => ?)', [input.deadlineSeconds]),
+        steps: JSON.stringify(input.steps.map(pendingStep)),
+      })
+      .where({ id: input.jobId });
+  }
+  return (await hold(trx, agent, input.jobId, false)) ? 'claimed' : 'busy';
+};
+
+/** The code travels through workflow code, which knows no list: here it is checked against ours. */
+const withKnownCode = (outcome: Outcome, job: Job): Outcome => {
+  if (!outcome.error) return outcome;
+  const code =
+    outcome.status === 'canceled'
+      ? (job.cancelCode ?? 'canceled')
+      : isErrorCode(outcome.error.code)
+        ? outcome.error.code
+        : 'internal';
+  return {
+    ...outcome,
+    error: {
+      ...outcome.error,
+      code,
+      message: code === 'superseded' ? 'Superseded by a later request.' : outcome.error.message,
+      needsOperator: outcome.error.needsOperator || code === 'vendor_misconfigured',
+    },
+  };
+};
+
+/** Short database work of the control queue. */
+export const makeControlActivities = ({ db }: { db: Db }) => ({
+  /** The first activity of every workflow: queued → running, exactly once. */
+  claimJob: jobActivity(db, (input: ClaimInput): Promise<Claim> => db.transaction((trx) => claim(trx, input))),
+
+  /** Waits until the job that holds the agent has ended, then holds it. */
+  awaitAgentFree: jobActivity(db, async (input: AwaitAgentInput, { signal, note }): Promise<void> => {
+    const until = Date.now() + input.patienceSeconds * 1_000;
+    for (;;) {
+      signal.throwIfAborted();
+      const force = input.takeOver && Date.now() > until;
+      const held = await db.transaction(async (trx) => {
+        const agent = await Agent.query(trx).findById(input.agentId).forUpdate().throwIfNotFound();
+        return hold(trx, agent, input.jobId, force);
+      });
+      if (held) return;
+      if (Date.now() > until)
+        throw new ApiError('operation_in_progress', 'The operation before this one did not end in time.');
+      note('waiting for the earlier operation to end');
+      await sleep(POLL_MS, undefined, { signal });
+    }
+  }),
+
+  /** The last activity of every workflow: ends the row and says what the agent is. Settled before = no-op. */
+  finishJob: jobActivity(db, async (input: FinishInput): Promise<void> => {
+    await db.transaction(async (trx) => {
+      const job = await Job.query(trx).findById(input.jobId).throwIfNotFound();
+      await settleJob(trx, input.jobId, withKnownCode(input.outcome, job));
+    });
+  }),
+});
+
+export type ControlActivities = ReturnType<typeof makeControlActivities>;

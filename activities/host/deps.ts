@@ -1,0 +1,63 @@
+import type { Db } from '../../src/db/knex.js';
+import { type Agent, heldAgent } from '../../src/models/agent.js';
+import type { KeyRing } from '../../src/models/key-ring.js';
+import { RuntimeIdentity } from '../../src/models/runtime-identity.js';
+import type { Host, HostMachine } from '../../src/providers/host/host.js';
+import type { MachineGateway } from '../../src/providers/machine-gateway.js';
+import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
+import type { AgentJobInput } from '../job-activity.js';
+import type { MachineSettings } from '../machine-config.js';
+
+export interface HostDeps {
+  db: Db;
+  host: Host;
+  gateway: MachineGateway;
+  keys: KeyRing;
+  settings: MachineSettings;
+}
+
+/** What is kept of a machine in its agent's row, and shown by GET …/status. */
+export const snapshotOf = (machine: HostMachine): NonNullable<Agent['machine']> => ({
+  id: machine.id,
+  state: machine.state,
+  region: machine.region,
+  createdAt: machine.createdAt,
+  checks: machine.checks,
+});
+
+export const toAgent = (deps: HostDeps, { jobId, agentId }: AgentJobInput): Promise<Agent> =>
+  heldAgent(deps.db, jobId, agentId);
+
+/** The app that the agent's row names; a step that needs it comes after the one that made it. */
+export const appOf = (agent: Agent): string => agent.hostAppName ?? agent.hostName;
+
+export const runtimeOf = (deps: HostDeps, agent: Agent): Promise<RuntimeIdentity> =>
+  RuntimeIdentity.query(deps.db)
+    .findOne({ agentId: agent.id, generation: agent.generation })
+    .throwIfNotFound()
+    .execute();
+
+/** A stale version (409) or a swap under way (412) is read back and decided again by the next attempt. */
+export const readBackOnConflict = async <T>(effect: Promise<T>): Promise<T> => {
+  try {
+    return await effect;
+  } catch (error) {
+    if (hasStatus(error, 409, 412)) throw new VendorError('conflict', 'host: busy with the machine', { retryable: true });
+    throw error;
+  }
+};
+
+/** The agent's machine among those of its app: the one whose id is known, else the one of its name. */
+export const pickMachine = (agent: Agent, machines: HostMachine[]): HostMachine | undefined =>
+  machines.find((machine) => machine.id === agent.hostMachineId) ??
+  machines.find((machine) => machine.name === agent.hostName && machine.state !== 'destroyed');
+
+/** Machines of an app; none when there is no such app. */
+export const listMachinesIfAny = async (deps: HostDeps, app: string, signal: AbortSignal): Promise<HostMachine[]> => {
+  try {
+    return await deps.host.listMachines(app, signal);
+  } catch (error) {
+    if (hasStatus(error, 404)) return [];
+    throw error;
+  }
+};

@@ -1,0 +1,15 @@
+import { makeCreateActivities } from './create.js';
+import type { HostDeps } from './deps.js';
+import { makeRemoveActivities } from './remove.js';
+import { makeRunActivities } from './run.js';
+
+export type { HostDeps } from './deps.js';
+
+/** What the `host` queue does: one effect at the machine host each, safe to run again. */
+export const makeHostActivities = (deps: HostDeps) => ({
+  ...makeCreateActivities(deps),
+  ...makeRunActivities(deps),
+  ...makeRemoveActivities(deps),
+});
+
+export type HostActivities = ReturnType<typeof makeHostActivities>;

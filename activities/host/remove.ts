@@ -1,0 +1,81 @@
+import { changeHeldAgent } from '../../src/models/agent.js';
+import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
+import { jobActivity, type StepInput } from '../job-activity.js';
+import { volumeNameOf } from '../machine-config.js';
+import { appOf, type HostDeps, listMachinesIfAny, pickMachine, snapshotOf, toAgent } from './deps.js';
+
+/** What takes an agent's resources away. All of it tolerates absence. */
+export const makeRemoveActivities = (deps: HostDeps) => {
+  const { db, host } = deps;
+
+  /** Gone is when the host says so. */
+  const deleteAppUntilGone = async (app: string, signal: AbortSignal): Promise<void> => {
+    const found = await host.findApp(app, signal);
+    if (found !== 'ours') return;
+    await host.deleteApp(app, signal);
+    if ((await host.findApp(app, signal)) === 'ours')
+      throw new VendorError('conflict', 'host: the app is still there', { retryable: true });
+  };
+
+  return {
+    /**
+     * Undoes a provision that did not finish. Once a machine may have mounted the volume nothing is destroyed: the machine is
+     * stopped and kept, for `start` to repair. Before that, volume and app go.
+     */
+    undoProvision: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
+      const agent = await toAgent(deps, input);
+      const machine = pickMachine(agent, await listMachinesIfAny(deps, agent.hostName, signal));
+      if (machine) {
+        await host.stopMachine(agent.hostName, machine.id, signal).catch(toleratingNoStop);
+        await changeHeldAgent(db, input.jobId, agent.id, {
+          hostMachineId: machine.id,
+          machine: snapshotOf((await host.findMachine(agent.hostName, machine.id, signal)) ?? machine),
+          provisionedAt: agent.provisionedAt ?? new Date(),
+          gatewayReady: false,
+        });
+        return;
+      }
+      if (agent.provisionedAt !== null || agent.hostMachineId !== null) return;
+      await removeUnattached(agent.hostName, volumeNameOf(agent), signal);
+      await changeHeldAgent(db, input.jobId, agent.id, {
+        hostAppName: null,
+        hostVolumeId: null,
+        hostSecretsVersion: null,
+        volumeAttachedAt: null,
+        gatewayUrl: null,
+        region: null,
+        machine: null,
+      });
+    }),
+
+    deleteHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
+      const agent = await toAgent(deps, input);
+      for (const machine of await listMachinesIfAny(deps, appOf(agent), signal))
+        await host.deleteMachine(appOf(agent), machine.id, signal);
+      await changeHeldAgent(db, input.jobId, agent.id, { machine: null, gatewayReady: false });
+    }),
+
+    /** With the app its volumes go, and the data on them: only the deletion of the agent comes here. */
+    deleteHostApp: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
+      const agent = await toAgent(deps, input);
+      await deleteAppUntilGone(appOf(agent), signal);
+      await changeHeldAgent(db, input.jobId, agent.id, { hostAppName: null, hostVolumeId: null, hostMachineId: null });
+    }),
+  };
+
+  /** Volumes first, and only unattached ones: if one turns out to be in use, the app stays. */
+  async function removeUnattached(app: string, volumeName: string, signal: AbortSignal): Promise<void> {
+    if ((await host.findApp(app, signal)) !== 'ours') return;
+    for (const volume of await host.listVolumes(app, signal)) {
+      if (volume.attachedMachineId !== null || volume.name !== volumeName)
+        throw new VendorError('conflict', 'host: a volume of the app is in use', { retryable: false });
+      await host.deleteVolume(app, volume.id, signal);
+    }
+    await deleteAppUntilGone(app, signal);
+  }
+};
+
+/** Not running, being replaced, or gone: nothing to stop. */
+const toleratingNoStop = (error: unknown): void => {
+  if (!hasStatus(error, 404)) throw error;
+};

@@ -1,0 +1,101 @@
+import { CancellationScope, isCancellation, log, setCurrentDetails, sleep } from '@temporalio/workflow';
+import type { AgentJobInput, StepInput } from '../activities/job-activity.js';
+import { control, controlWaits } from './activities.js';
+import { outcomeOf } from './failure.js';
+
+type Activity<Extra> = (input: StepInput & Extra) => Promise<unknown>;
+
+/** An activity as the proxy makes it: called through executeWithOptions it carries a summary into the Temporal UI. */
+interface WithOptions<Extra> {
+  executeWithOptions(options: { summary: string }, args: [StepInput & Extra]): Promise<unknown>;
+}
+
+export interface JobStory<Step extends string> {
+  /** Runs one step of those announced; shown to the owner with its progress. */
+  step<Extra = unknown>(name: Step, activity: Activity<Extra>, extra?: Extra): Promise<void>;
+  /** Registers what undoes the steps to come, before the first of them: last registered, first run. */
+  undo<Extra = unknown>(name: string, activity: Activity<Extra>, extra?: Extra): void;
+}
+
+export interface JobOptions<Step extends string> {
+  deadlineSeconds: number;
+  steps: readonly Step[];
+  /** Seconds to wait for the job before this one; `takeOver` goes on without it then. */
+  patienceSeconds?: number;
+  takeOver?: boolean;
+}
+
+/**
+ * The frame of every workflow: claims the job, keeps its deadline, undoes on failure and cancel, and ends the row whatever happens.
+ * The deadline is a scope in here and no workflow timeout, which would kill the workflow without undoing anything.
+ */
+export const asJob = async <Step extends string>(
+  input: AgentJobInput,
+  options: JobOptions<Step>,
+  body: (job: JobStory<Step>) => Promise<void>,
+): Promise<void> => {
+  const { jobId, agentId } = input;
+  const undoings: (() => Promise<unknown>)[] = [];
+
+  const run = <Extra>(name: string, activity: Activity<Extra>, extra?: Extra): Promise<unknown> => {
+    setCurrentDetails(`**${name}**`);
+    const withOptions = activity as unknown as WithOptions<Extra>; // every proxied activity has it, the type of the proxy's keys does not say so
+    // The cast joins what the caller gave in two parts.
+    return withOptions.executeWithOptions({ summary: name }, [{ jobId, agentId, step: name, ...extra } as StepInput & Extra]);
+  };
+
+  const { deadlineSeconds, steps, patienceSeconds = 300, takeOver = false } = options;
+  const claim = await CancellationScope.nonCancellable(() =>
+    control().claimJob({ jobId, agentId, deadlineSeconds, steps: [...steps] }),
+  );
+  if (claim === 'ended') return;
+
+  const outcome = await withinDeadline(deadlineSeconds, async () => {
+    if (claim === 'busy') await controlWaits().awaitAgentFree({ jobId, agentId, patienceSeconds, takeOver });
+    await body({
+      step: async (name, activity, extra) => void (await run(name, activity, extra)),
+      undo: (name, activity, extra) => void undoings.unshift(() => run(name, activity, extra)),
+    });
+  });
+
+  await CancellationScope.nonCancellable(async () => {
+    if (outcome.status !== 'succeeded')
+      for (const undoing of undoings)
+        try {
+          await undoing();
+        } catch (error) {
+          log.error('could not undo', { jobId, error: String(error) });
+          outcome.status = 'failed';
+          outcome.error = {
+            ...(outcome.error ?? { code: 'internal', message: 'The work could not be undone.', retryable: true }),
+            needsOperator: true,
+          };
+        }
+    setCurrentDetails(`**${outcome.status}**${outcome.error ? `: ${outcome.error.code}` : ''}`);
+    await control().finishJob({ jobId, agentId, outcome });
+  });
+};
+
+/** Runs the story in a scope that the deadline cancels; what came of it, never a throw. */
+const withinDeadline = async (seconds: number, story: () => Promise<void>): Promise<ReturnType<typeof outcomeOf>> => {
+  let deadlinePassed = false;
+  const scope = new CancellationScope();
+  const timer = new CancellationScope();
+  void timer.run(async () => {
+    try {
+      await sleep(seconds * 1_000, { summary: 'the deadline of the job' });
+      deadlinePassed = true;
+      scope.cancel();
+    } catch (error) {
+      if (!isCancellation(error)) throw error;
+    }
+  });
+  try {
+    await scope.run(story);
+    return { status: 'succeeded' };
+  } catch (error) {
+    return outcomeOf(error, deadlinePassed);
+  } finally {
+    timer.cancel();
+  }
+};

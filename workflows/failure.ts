@@ -1,0 +1,26 @@
+import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import type { Outcome } from '../activities/control.js';
+
+const failed = (code: string, message: string, retryable = true): Outcome => ({
+  status: 'failed',
+  error: { code, message, retryable, needsOperator: false },
+});
+
+const canceled: Outcome = {
+  status: 'canceled',
+  error: { code: 'canceled', message: 'Canceled.', retryable: true, needsOperator: false },
+};
+
+/** What an error of the story means for the job: the code that the activity gave it. */
+export const outcomeOf = (error: unknown, deadlinePassed: boolean): Outcome => {
+  if (deadlinePassed) return failed('deadline_exceeded', 'The job did not finish in time.');
+  if (isCancellation(error)) return canceled;
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  const inner = cause instanceof TimeoutFailure && cause.cause ? cause.cause : cause;
+  if (inner instanceof ApplicationFailure) {
+    if (inner.type === 'superseded') return canceled;
+    return failed(inner.type ?? 'internal', inner.message);
+  }
+  if (inner instanceof TimeoutFailure) return failed('outcome_unknown', 'A step did not answer in time.');
+  return failed('internal', 'Something went wrong on our side.');
+};
