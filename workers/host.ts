@@ -1,21 +1,10 @@
 import { makeHostActivities } from '../activities/host/index.js';
-import type { MachineSettings } from '../activities/machine-config.js';
-import { type Config, readConfig } from '../src/config.js';
+import { readConfig } from '../src/config.js';
 import { KeyRing } from '../src/models/key-ring.js';
 import { makeFlyMachines } from '../src/providers/host/fly-machines.js';
 import { makeMachineGateway } from '../src/providers/machine-gateway.js';
+import { machineSettings } from './host-settings.js';
 import { runWorker } from './run.js';
-
-const machineSettings = (config: Config<'host'>): MachineSettings => ({
-  installationId: config.INSTALLATION_ID,
-  image: config.MACHINE_IMAGE,
-  apiUrl: config.MACHINE_API_URL ?? config.PUBLIC_URL,
-  regions: config.HOST_REGIONS,
-  gatewayUrl: config.HOST_GATEWAY_URL,
-  runtimeVersion: config.RUNTIME_VERSION,
-  memoryMb: config.MACHINE_MEMORY_MB,
-  volumeGb: config.MACHINE_VOLUME_GB,
-});
 
 /** The queue `host`: what users asked of the machine host. */
 await runWorker(

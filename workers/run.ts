@@ -4,6 +4,7 @@ import { type Db, makeDb } from '../src/db/knex.js';
 import { requireSchema } from '../src/db/migrate.js';
 import { type Log, makeLog } from '../src/telemetry/log.js';
 import { connectTemporal } from './connect.js';
+import { workerDefaults } from './defaults.js';
 import { type Readiness, serveHealth } from './health.js';
 
 export interface WorkerParts {
@@ -13,9 +14,6 @@ export interface WorkerParts {
   /** Closed after the worker has drained. */
   close?: () => Promise<void>;
 }
-
-const GRACE = '20s';
-const FORCE = '30s';
 
 /** Temporal's own messages as our log lines. */
 const installRuntime = (config: CommonConfig, log: Log): void => {
@@ -80,11 +78,7 @@ export const runWorker = async <C extends CommonConfig>(
       connection,
       namespace: config.TEMPORAL_NAMESPACE,
       taskQueue: config.TEMPORAL_QUEUE_PREFIX + queue,
-      shutdownGraceTime: GRACE,
-      shutdownForceTime: FORCE,
-      maxHeartbeatThrottleInterval: '1s',
-      defaultHeartbeatThrottleInterval: '1s',
-      maxCachedWorkflows: 200,
+      ...workerDefaults,
       ...options,
     });
     const health =

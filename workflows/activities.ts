@@ -1,17 +1,24 @@
-import { proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { ActivityCancellationType, type ActivityOptions, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ControlActivities } from '../activities/control.js';
 import type { HostActivities } from '../activities/host/index.js';
 
 /** Queues share the prefix of the workflow's own (tests keep apart by it). */
 const queue = (name: string): string => workflowInfo().taskQueue.replace(/control$/, name);
 
-const HEARTBEAT = '8s';
+/**
+ * Every activity heartbeats, so that a dead worker is noticed; and a canceled one is waited for, so that undoing never runs beside
+ * what it undoes. (The SDK documents the latter as its default, but sends TRY_CANCEL when the option is absent.)
+ */
+const careful = {
+  heartbeatTimeout: '8s',
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+} as const satisfies ActivityOptions;
 
 /** Short database work. It must happen, however long the database is away. */
 export const control = () =>
   proxyActivities<ControlActivities>({
     startToCloseTimeout: '10s',
-    heartbeatTimeout: HEARTBEAT,
+    ...careful,
     retry: { initialInterval: '250ms', maximumInterval: '10s' },
   });
 
@@ -19,7 +26,7 @@ export const control = () =>
 export const controlWaits = () =>
   proxyActivities<ControlActivities>({
     startToCloseTimeout: '15m',
-    heartbeatTimeout: HEARTBEAT,
+    ...careful,
     scheduleToCloseTimeout: '30m',
     retry: { initialInterval: '250ms', maximumInterval: '10s' },
   });
@@ -30,7 +37,7 @@ export const host = () =>
     taskQueue: queue('host'),
     startToCloseTimeout: '60s',
     scheduleToCloseTimeout: '10m',
-    heartbeatTimeout: HEARTBEAT,
+    ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
 
@@ -40,7 +47,7 @@ export const hostWaits = () =>
     taskQueue: queue('host'),
     startToCloseTimeout: '10m',
     scheduleToCloseTimeout: '15m',
-    heartbeatTimeout: HEARTBEAT,
+    ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
 
@@ -50,6 +57,6 @@ export const hostUndo = () =>
     taskQueue: queue('host'),
     startToCloseTimeout: '2m',
     scheduleToCloseTimeout: '1h',
-    heartbeatTimeout: HEARTBEAT,
+    ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '30s' },
   });

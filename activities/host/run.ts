@@ -18,6 +18,9 @@ const startedStates = new Set(['started', 'starting']);
 const stillStates = new Set(['stopped', 'suspended', 'failed', 'destroyed', 'launch_failed']);
 const deadStates = new Set(['failed', 'destroyed', 'destroying', 'launch_failed']);
 
+/** A machine that was told to start and still lies stopped after so long will not start by itself. */
+const STOPPED_MS = 10_000;
+
 const notReady = (why: string): VendorError =>
   new VendorError('machine_not_ready', `The machine did not become ready: ${why}.`, { retryable: false });
 
@@ -38,10 +41,13 @@ export const makeRunActivities = (deps: HostDeps) => {
       const agent = await toAgent(deps, input);
       const app = appOf(agent);
       const until = Date.now() + input.patienceSeconds * 1_000;
+      let moving = Date.now();
       for (;;) {
         const machine = await host.findMachine(app, agent.hostMachineId ?? '', signal);
         if (!machine) throw notReady('it is gone');
         note(`the host says ${machine.state}`);
+        if (machine.state !== 'stopped') moving = Date.now();
+        else if (Date.now() - moving > STOPPED_MS) throw notReady('it stopped again');
         if (machine.state === 'started') {
           await changeHeldAgent(db, input.jobId, agent.id, { machine: snapshotOf(machine), provisionedAt: new Date() });
           return;

@@ -1,0 +1,72 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../../local/postgres/start.js';
+import { hearEnding } from '../../local/process/ending.js';
+import { Failure } from '../../local/process/failure.js';
+import { freePort } from '../../local/process/ports.js';
+import { startTemporal } from '../../local/temporal/start.js';
+import { runAva } from './run-ava.js';
+
+/** `npm test`: one PostgreSQL and one Temporal for the whole run, then AVA, then both are stopped. */
+
+const say = (line: string): void => console.log(`test: ${line}`);
+const stops: (() => Promise<unknown>)[] = [];
+const interrupted = new AbortController();
+hearEnding({ end: () => interrupted.abort(), hurry: () => undefined });
+
+try {
+  process.exitCode = await run(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  console.error(`test: ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  for (const stop of stops.toReversed()) await stop();
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const folder = await mkdtemp(join(tmpdir(), 'acp-test-'));
+  stops.push(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o711); // the database's account must get through when we are root
+  const starts = [database(folder), temporal(folder)] as const;
+  await Promise.allSettled(starts); // so that what did start is stopped although the other did not
+  const [databaseUrl, temporalAddress] = await Promise.all(starts);
+  const env = {
+    ...process.env,
+    TEST_DATABASE_URL: databaseUrl,
+    TEST_TEMPORAL_ADDRESS: temporalAddress,
+  };
+  return runAva(args, env, interrupted.signal);
+}
+
+async function database(folder: string): Promise<string> {
+  const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
+  if (given) {
+    say('PostgreSQL as the environment says');
+    return given;
+  }
+  const postgres = await startPostgres({
+    dir: join(folder, 'postgres'),
+    port: await freePort(),
+    logFile: join(folder, 'postgres.log'),
+    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: 300 },
+    note: say,
+  });
+  stops.push(postgres.stop);
+  say(`PostgreSQL on ${new URL(postgres.url).host}`);
+  return postgres.url;
+}
+
+async function temporal(folder: string): Promise<string> {
+  const given = process.env['TEST_TEMPORAL_ADDRESS'] ?? process.env['TEMPORAL_ADDRESS'];
+  if (given) {
+    say(`Temporal at ${given}, as the environment says`);
+    return given;
+  }
+  const port = await freePort();
+  const server = await startTemporal({ port, logFile: join(folder, 'temporal.log'), note: say });
+  stops.push(server.stop);
+  say(`Temporal on ${server.address}`);
+  return server.address;
+}
