@@ -1,4 +1,4 @@
-import type { Knex } from 'knex';
+import knexModule, { type Knex } from 'knex';
 import { migrations, type Migration } from './migrations/index.js';
 
 /** Knex's bookkeeping over our list; knex takes its own lock row, the advisory lock keeps out a second process that is still creating it. */
@@ -11,16 +11,23 @@ const source: Knex.MigrationSource<Migration> = {
 const MIGRATION_LOCK = 7_262_001;
 
 /** Applies what is missing; returns the names applied. Waits at most 10 s for a table lock, so a busy system is never queued behind a migration. */
-export const migrate = async (db: Knex): Promise<string[]> =>
-  db.transaction(async (trx) => {
-    await trx.raw(`set local lock_timeout = '10s'`);
-    await trx.raw('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
-    const [, applied] = (await trx.migrate.latest({ migrationSource: source, disableTransactions: true })) as [
-      number,
-      string[],
-    ]; // knex types it any
-    return applied;
-  });
+export const migrate = async (db: Knex): Promise<string[]> => {
+  // Knex's migrator strips the name mapper off the client it runs on: it gets one of its own.
+  const own = knexModule.default({ ...(db.client as { config: Knex.Config }).config, pool: { min: 0, max: 1 } }); // typed any
+  try {
+    return await own.transaction(async (trx) => {
+      await trx.raw(`set local lock_timeout = '10s'`);
+      await trx.raw('select pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
+      const [, applied] = (await trx.migrate.latest({ migrationSource: source, disableTransactions: true })) as [
+        number,
+        string[],
+      ]; // knex types it any
+      return applied;
+    });
+  } finally {
+    await own.destroy();
+  }
+};
 
 /** Names of migrations this code needs and the database lacks. */
 export const missingMigrations = async (db: Knex): Promise<string[]> => {
