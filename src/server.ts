@@ -10,7 +10,7 @@ import { recognizeRuntime } from './operations/runtime/recognize.js';
 import { recognize } from './operations/users/recognize.js';
 import { readPlans } from './plans.js';
 import { makeOidc } from './providers/identity/oidc.js';
-import { type Log, makeLog } from './telemetry/log.js';
+import { type Log, makeLog, makeRequestLog } from './telemetry/log.js';
 import { serveMetrics } from './telemetry/metrics.js';
 
 const DRAIN_MS = 10_000;
@@ -61,6 +61,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
       isTemporalReachable: () => jobs.isTemporalReachable(),
     },
     publicUrl: config.PUBLIC_URL,
+    requests: makeRequestLog('api', config.LOG_LEVEL),
   });
   const close = async () => {
     await jobs.close();

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa from 'koa';
 import { ApiError } from '../contract/errors.js';
+import type { Log } from '../telemetry/log.js';
 import type { Deps } from '../operations/operation.js';
 import { makeAuthenticate, type Recognizers } from './authenticate.js';
 import type { RequestState } from './context.js';
@@ -16,6 +17,8 @@ export interface ApiOptions {
   recognize: Recognizers;
   health: Health;
   publicUrl: string;
+  /** Where a line for each request goes. */
+  requests: Log;
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -29,14 +32,14 @@ const safeHeaders = {
 };
 
 /** The Koa application: named steps, top to bottom. */
-export const makeApp = ({ deps, recognize, health, publicUrl }: ApiOptions): Koa<RequestState> => {
+export const makeApp = ({ deps, recognize, health, publicUrl, requests }: ApiOptions): Koa<RequestState> => {
   const app = new Koa<RequestState>();
-  app.use(identifyAndLog(deps.log));
+  app.use(identifyAndLog(requests));
   app.use(async (ctx, next) => {
     ctx.set(safeHeaders);
     await next();
   });
-  app.use(renderErrors);
+  app.use(renderErrors(deps.log));
   app.use(serveHealth(health));
   app.use(serveDocs(publicUrl));
   for (const step of mount(deps, makeAuthenticate(recognize))) app.use(step);
@@ -55,7 +58,9 @@ const refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => 
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? '408 Request Timeout'
       : '400 Bad Request';
-  const detail = tooLarge ? `The headers are larger than ${MAX_HEADER_BYTES} bytes.` : 'This is not a valid HTTP request.';
+  const detail = tooLarge
+    ? `The headers are larger than ${MAX_HEADER_BYTES} bytes.`
+    : 'This is not a valid HTTP request.';
   const problem = toProblem(new ApiError('invalid_request', detail), '', '');
   const body = JSON.stringify({ ...problem, status: Number(status.slice(0, 3)) });
   socket.end(

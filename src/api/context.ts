@@ -1,10 +1,8 @@
-import type { Log } from '../telemetry/log.js';
 import type { Caller } from '../operations/operation.js';
 
 /** What the middlewares of one request tell each other. */
 export interface RequestState {
   requestId: string;
-  log: Log;
   endpointId?: string;
   caller?: Caller;
   jobId?: string;

@@ -1,12 +1,17 @@
 import { PassThrough } from 'node:stream';
 import type { ParameterizedContext } from 'koa';
 import type { JobEvent } from '../operations/operation.js';
+import type { Log } from '../telemetry/log.js';
 import type { RequestState } from './context.js';
 
 const PING_MS = 15_000;
 
 /** Sends job events as Server-Sent Events; a `: ping` now and then keeps proxies from closing a quiet stream. */
-export const sendEvents = (ctx: ParameterizedContext<RequestState>, events: AsyncIterable<JobEvent>): void => {
+export const sendEvents = (
+  ctx: ParameterizedContext<RequestState>,
+  events: AsyncIterable<JobEvent>,
+  log: Log,
+): void => {
   const stream = new PassThrough();
   ctx.status = 200;
   ctx.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no' });
@@ -16,7 +21,7 @@ export const sendEvents = (ctx: ParameterizedContext<RequestState>, events: Asyn
     for await (const { id, job } of events) stream.write(`id: ${id}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`);
   };
   pump()
-    .catch((error: unknown) => ctx.state.log.warn({ err: String(error) }, 'event stream broke'))
+    .catch((error: unknown) => log.warn({ requestId: ctx.state.requestId, err: String(error) }, 'event stream broke'))
     .finally(() => {
       clearInterval(ping);
       stream.end();

@@ -39,7 +39,7 @@ const sendRendered = async (
   seconds: number,
 ): Promise<void> => {
   const { jobId } = answer.ids;
-  let { status } = answer;
+  let { status, now } = answer;
   if (jobId) {
     ctx.state.jobId = jobId;
     ctx.set('Location', `/api/jobs/${jobId}`);
@@ -47,9 +47,11 @@ const sendRendered = async (
       const job = await deps.jobs.watch.untilFinished(jobId, seconds * 1_000, untilLeft(ctx));
       ctx.set('Preference-Applied', `wait=${seconds}`);
       if (job?.isFinished === true) status = 200;
+      now = undefined;
     }
   }
-  send(ctx, endpoint, status, await whileDatabaseAnswers<unknown>(() => views[answer.view](deps.db, answer.ids)));
+  const render = (): Promise<unknown> => views[answer.view](deps.db, answer.ids);
+  send(ctx, endpoint, status, now ?? (await whileDatabaseAnswers(render)));
 };
 
 const handle = (endpoint: (typeof endpoints)[number], deps: Deps, authenticate: Authenticate) => async (ctx: Ctx) => {
@@ -70,8 +72,10 @@ const handle = (endpoint: (typeof endpoints)[number], deps: Deps, authenticate: 
   };
   // The record's schemas have just checked every part; the compiler cannot follow the id through the table.
   const operation = operations[endpoint.id] as (deps: Deps, call: unknown) => Promise<AnyAnswer>;
-  const answer = await whileDatabaseAnswers(() => operation(deps, call satisfies Record<keyof Call<'jobs.get'>, unknown>));
-  if ('events' in answer) return sendEvents(ctx, answer.events);
+  const answer = await whileDatabaseAnswers(() =>
+    operation(deps, call satisfies Record<keyof Call<'jobs.get'>, unknown>),
+  );
+  if ('events' in answer) return sendEvents(ctx, answer.events, deps.log);
   if ('view' in answer) return sendRendered(ctx, deps, endpoint, answer, seconds);
   send(ctx, endpoint, answer.status, answer.body);
 };

@@ -44,7 +44,8 @@ const read = async (request: IncomingMessage, limit: number): Promise<Buffer> =>
 
 /** The JSON body of a request; undefined when it is empty. */
 export const readJson = async (request: IncomingMessage, limit = MAX_BYTES): Promise<unknown> => {
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
   if (!hasBody) return undefined;
   const bytes = await read(request, limit);
   if (bytes.length === 0) return undefined;

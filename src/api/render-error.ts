@@ -1,6 +1,7 @@
 import type { ParameterizedContext, Next } from 'koa';
 import { ApiError, errorCodes } from '../contract/errors.js';
 import type { Problem } from '../contract/shapes/problem.js';
+import type { Log } from '../telemetry/log.js';
 import type { RequestState } from './context.js';
 
 /** An error as problem+json (RFC 9457). */
@@ -33,18 +34,21 @@ const challengeOf = (error: ApiError): string =>
     : 'Bearer';
 
 /** The only renderer of errors: ours as they are, any other as `internal` with nothing of its text. */
-export const renderErrors = async (ctx: ParameterizedContext<RequestState>, next: Next): Promise<void> => {
-  try {
-    await next();
-  } catch (thrown) {
-    const error = thrown instanceof ApiError ? thrown : new ApiError('internal', 'Something went wrong on our side.');
-    if (error !== thrown && !ctx.req.destroyed) ctx.state.log.error({ err: describe(thrown) }, 'unexpected error');
-    ctx.status = error.status;
-    ctx.set(headersOf(error));
-    ctx.type = 'application/problem+json';
-    ctx.body = JSON.stringify(toProblem(error, ctx.path, ctx.state.requestId));
-  }
-};
+export const renderErrors =
+  (log: Log) =>
+  async (ctx: ParameterizedContext<RequestState>, next: Next): Promise<void> => {
+    try {
+      await next();
+    } catch (thrown) {
+      const error = thrown instanceof ApiError ? thrown : new ApiError('internal', 'Something went wrong on our side.');
+      if (error !== thrown && !ctx.req.destroyed)
+        log.error({ requestId: ctx.state.requestId, err: describe(thrown) }, 'unexpected error');
+      ctx.status = error.status;
+      ctx.set(headersOf(error));
+      ctx.type = 'application/problem+json';
+      ctx.body = JSON.stringify(toProblem(error, ctx.path, ctx.state.requestId));
+    }
+  };
 
 const describe = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

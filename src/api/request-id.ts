@@ -7,17 +7,16 @@ const sane = /^[A-Za-z0-9._-]{8,128}$/;
 
 /** Names every request (the caller's name, if it sent a sane one) and writes one log line when it is answered. */
 export const identifyAndLog =
-  (log: Log) =>
+  (requests: Log) =>
   async (ctx: ParameterizedContext<RequestState>, next: Next): Promise<void> => {
     const sent = ctx.get('x-request-id');
     const requestId = sane.test(sent) ? sent : randomUUID();
     ctx.state.requestId = requestId;
-    ctx.state.log = log.child({ requestId });
     ctx.set('X-Request-Id', requestId);
     const began = performance.now();
     ctx.res.once('close', () => {
       const { endpointId, caller, jobId } = ctx.state;
-      log.info(
+      requests.info(
         {
           requestId,
           method: ctx.method,

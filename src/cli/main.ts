@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { BadConfig, readConfig } from '../config.js';
 import { makeDb } from '../db/knex.js';
 import { migrate, missingMigrations } from '../db/migrate.js';
+import { envExample } from '../env-example.js';
 import { applySearchAttributes } from '../jobs/search-attributes.js';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -17,7 +18,9 @@ const withDb = async (work: (db: ReturnType<typeof makeDb>) => Promise<void>): P
 };
 
 const program = new Command('agentctl').description('Command line of the agent control plane').version('0.1.0');
-const admin = program.command('admin').description('Administration of an installation; reads the same settings as the processes');
+const admin = program
+  .command('admin')
+  .description('Administration of an installation; reads the same settings as the processes');
 
 admin
   .command('migrate')
@@ -50,6 +53,11 @@ admin
       process.exitCode = 1;
     }),
   );
+
+admin
+  .command('env-example')
+  .description('Print .env.example: every setting with what it is for')
+  .action(() => void process.stdout.write(envExample()));
 
 program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`${error instanceof BadConfig || !(error instanceof Error) ? String(error) : error.message}\n`);

@@ -2,7 +2,7 @@ import type { Transaction } from 'objection';
 import { ApiError } from '../contract/errors.js';
 import type { JobKind, Requester } from '../contract/shapes/job.js';
 import { type Agent, agentDeleteLock, agentLock, changeAgent } from '../models/agent.js';
-import { findLockHolder, Job } from '../models/job.js';
+import { findLockHolders, Job } from '../models/job.js';
 import { newId } from '../models/new-id.js';
 import { settleJob } from '../models/settle-job.js';
 import { presentJob } from '../presenters/job.js';
@@ -20,7 +20,7 @@ interface NewAgentJob {
 export const createAgentJob = async (
   trx: Transaction,
   { kind, agent, requestedBy, params = {} }: NewAgentJob,
-): Promise<Job> => {
+): Promise<{ job: Job; agent: Agent }> => {
   const id = newId('job');
   const job = await Job.query(trx)
     .insert({
@@ -38,8 +38,7 @@ export const createAgentJob = async (
       params,
     })
     .returning('*');
-  await changeAgent(trx, agent.id, { ...onAccepted[kind], activeJobId: id });
-  return job;
+  return { job, agent: await changeAgent(trx, agent.id, { ...onAccepted[kind], activeJobId: id }) };
 };
 
 export const inTheWay = (job: Job): ApiError =>
@@ -55,9 +54,10 @@ export const makeWay = async (
   kind: JobKind,
   supersedes: readonly JobKind[] = [],
 ): Promise<{ join?: Job; superseded?: Job }> => {
-  const deletion = await findLockHolder(trx, agentDeleteLock(agent.id));
+  const holders = await findLockHolders(trx, [agentDeleteLock(agent.id), agentLock(agent.id)]);
+  const deletion = holders.find((job) => job.kind === 'agent.delete');
   if (deletion) throw inTheWay(deletion);
-  const running = await findLockHolder(trx, agentLock(agent.id));
+  const [running] = holders;
   if (!running) return {};
   if (running.kind === kind) return { join: running };
   if (!supersedes.includes(running.kind)) throw inTheWay(running);

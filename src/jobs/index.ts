@@ -9,7 +9,10 @@ import { Dispatcher } from './dispatcher.js';
 import { Temporal, type TemporalOptions } from './temporal.js';
 import { JobWatch } from './watch.js';
 
-export { createAgentJob, inTheWay, makeWay } from './create.js';
+export { createAgentJob, makeWay, supersede } from './create.js';
+
+/** Starts and cancels on their way to Temporal at a time; what comes beyond is left to the dispatcher. */
+const MOST_UNDER_WAY = 100;
 
 export interface JobsOptions {
   db: Db;
@@ -24,6 +27,7 @@ export class Jobs {
   readonly #temporal: Temporal;
   readonly #dispatcher: Dispatcher;
   readonly #log: Log;
+  readonly #underWay = new Set<Promise<unknown>>();
 
   constructor({ db, databaseUrl, temporal, log }: JobsOptions) {
     this.#log = log;
@@ -40,27 +44,33 @@ export class Jobs {
 
   async close(): Promise<void> {
     await this.#dispatcher.close();
+    await Promise.all(this.#underWay);
     await this.watch.close();
     await this.#temporal.close();
   }
 
-  /** Starts the workflow of a committed job. A shortcut: when it fails the dispatcher starts it, so it never throws. */
-  async start(job: Job): Promise<void> {
-    try {
-      await this.#temporal.start(job);
-    } catch (error) {
-      this.#log.warn({ jobId: job.id, kind: job.kind, err: String(error) }, 'not started yet; the dispatcher will');
-    }
+  /**
+   * Sets the workflow of a committed job going, without keeping the caller waiting. A shortcut: when Temporal does not take it at
+   * once, or too much is under way, the dispatcher starts it.
+   */
+  start(job: Job): void {
+    this.#soon(job, 'start', () => this.#temporal.start(job));
   }
 
   /** Tells the workflow of a job that its row asks it to stop. A shortcut like start. */
-  async hurryCancel(job: Job): Promise<void> {
-    if (job.isFinished || !this.#temporal.seemsUp) return;
-    try {
-      await this.#dispatcher.deliverCancel(job);
-    } catch (error) {
-      this.#log.warn({ jobId: job.id, err: String(error) }, 'cancel not delivered yet; the dispatcher will');
-    }
+  hurryCancel(job: Job): void {
+    if (!job.isFinished) this.#soon(job, 'cancel', () => this.#dispatcher.deliverCancel(job));
+  }
+
+  #soon(job: Job, what: string, work: () => Promise<unknown>): void {
+    if (this.#underWay.size >= MOST_UNDER_WAY || !this.#temporal.seemsUp) return;
+    const done = work()
+      .catch((error: unknown) => {
+        const { id: jobId, kind } = job;
+        this.#log.warn({ jobId, kind, what, err: String(error) }, 'not delivered yet; the dispatcher will');
+      })
+      .finally(() => this.#underWay.delete(done));
+    this.#underWay.add(done);
   }
 
   /** Writes the wish to cancel; a job that no worker has claimed ends at once. */

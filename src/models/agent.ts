@@ -58,32 +58,20 @@ export const findOwnAgent = async (db: Db | Transaction, userId: string, id: str
   ownAgents(db, userId).findById(id);
 
 /** The same, locked until the transaction ends: operations on one agent decide one after the other. */
-export const findOwnAgentForUpdate = async (
-  trx: Transaction,
-  userId: string,
-  id: string,
-): Promise<Agent | undefined> =>
+export const findOwnAgentForUpdate = async (trx: Transaction, userId: string, id: string): Promise<Agent | undefined> =>
   ownAgents(trx, userId).findById(id).forUpdate();
-
-/** Newest first, `limit` of those older than `before`. */
-export const listOwnAgents = (db: Db, userId: string, limit: number, before?: string): Promise<Agent[]> =>
-  ownAgents(db, userId)
-    .modify((query) => before !== undefined && query.where('id', '<', before))
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute();
 
 export const countOwnAgents = (db: Db | Transaction, userId: string): Promise<number> =>
   ownAgents(db, userId).resultSize();
 
-export const changeAgent = async (
-  trx: Db | Transaction,
-  id: string,
-  changes: Partial<Agent>,
-): Promise<Agent> =>
-  Agent.query(trx)
-    .patchAndFetchById(id, { ...changes, updatedAt: raw('now()') as unknown as Date }) // Objection takes raw for any column
-    .throwIfNotFound();
+export const changeAgent = async (trx: Db | Transaction, id: string, changes: Partial<Agent>): Promise<Agent> => {
+  const rows = await Agent.query(trx)
+    .patch({ ...changes, updatedAt: raw('now()') as unknown as Date }) // Objection takes raw for any column
+    .where({ id })
+    .returning('*');
+  if (!rows[0]) throw new Error(`agent ${id} is not there`);
+  return rows[0];
+};
 
 /** Raised when a job's activity touches an agent that another job holds by now: its result must change nothing. */
 export class NotHolder extends Error {
@@ -104,12 +92,10 @@ export const changeHeldAgent = async (
   agentId: string,
   changes: Partial<Agent>,
 ): Promise<Agent> => {
-  const agent = await Agent.query(db)
+  const rows = await Agent.query(db)
     .patch({ ...changes, updatedAt: raw('now()') as unknown as Date }) // see changeAgent
-    .findById(agentId)
-    .where({ holderJobId: jobId })
-    .returning('*')
-    .first();
-  if (!agent) throw new NotHolder(`job ${jobId} does not hold agent ${agentId}`);
-  return agent as Agent; // returning('*') is typed as the row count when combined with first()
+    .where({ id: agentId, holderJobId: jobId })
+    .returning('*');
+  if (!rows[0]) throw new NotHolder(`job ${jobId} does not hold agent ${agentId}`);
+  return rows[0];
 };

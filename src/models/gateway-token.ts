@@ -50,7 +50,10 @@ export const gatewayTokenForMachine = async (trx: Transaction, keys: KeyRing, ag
 };
 
 const retire = async (trx: Transaction, agentId: string, states: GatewayToken['state'][]): Promise<void> => {
-  await trx('gateway_tokens').update({ state: 'retired', retiredAt: trx.fn.now() }).where({ agentId }).whereIn('state', states);
+  await trx('gateway_tokens')
+    .update({ state: 'retired', retiredAt: trx.fn.now() })
+    .where({ agentId })
+    .whereIn('state', states);
 };
 
 /** Mints the successor, which waits until the machine has it. With `force` the old one dies in this commit. */

@@ -40,9 +40,9 @@ export class Job extends Model {
   }
 }
 
-/** The unfinished job that holds a lock. */
-export const findLockHolder = async (db: Db | Transaction, lockKey: string): Promise<Job | undefined> =>
-  Job.query(db).findOne({ lockKey }).whereNull('finishedAt');
+/** The unfinished jobs that hold any of these locks. */
+export const findLockHolders = async (db: Db | Transaction, lockKeys: string[]): Promise<Job[]> =>
+  Job.query(db).whereIn('lockKey', lockKeys).whereNull('finishedAt');
 
 export const findOwnJob = async (db: Db | Transaction, userId: string, id: string): Promise<Job | undefined> =>
   Job.query(db).findById(id).where({ userId });

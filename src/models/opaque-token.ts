@@ -33,8 +33,17 @@ const write = (kind: TokenKind, secret: Buffer): string => {
 export const randomToken = (kind: TokenKind): string => write(kind, randomBytes(SECRET_BYTES));
 
 /** The token of generation n of a family: derived, so a lost reply can be given again without storing the token. */
-export const derivedToken = (keys: KeyRing, keyId: string, kind: TokenKind, family: string, generation: number): string =>
-  write(kind, createHmac('sha256', keys.key(keyId, 'derived-tokens')).update(`${family}.${generation}.${kind}`).digest());
+export const derivedToken = (
+  keys: KeyRing,
+  keyId: string,
+  kind: TokenKind,
+  family: string,
+  generation: number,
+): string =>
+  write(
+    kind,
+    createHmac('sha256', keys.key(keyId, 'derived-tokens')).update(`${family}.${generation}.${kind}`).digest(),
+  );
 
 /** Whether the text has the form of such a token; says nothing of whether it was issued. */
 export const isToken = (kind: TokenKind, text: string): boolean => {

@@ -109,13 +109,18 @@ export const findRuntimePrincipal = async (
     );
   if (!row) return undefined;
   if (!row.live) return 'expired';
-  if (!row.used) await db('runtime_sessions').update({ usedAt: db.fn.now() }).where({ id: row.sessionId, usedAt: null });
+  if (!row.used)
+    await db('runtime_sessions').update({ usedAt: db.fn.now() }).where({ id: row.sessionId, usedAt: null });
   const { live: _live, used: _used, ...principal } = row;
   return principal;
 };
 
 /** Marks the identity as in use by this release; pending → active. */
-export const activateRuntime = async (trx: Transaction, runtimeId: string, version: string): Promise<RuntimeIdentity> => {
+export const activateRuntime = async (
+  trx: Transaction,
+  runtimeId: string,
+  version: string,
+): Promise<RuntimeIdentity> => {
   await trx('runtime_identities')
     .update({ status: 'active', runtimeReleaseVersion: version, updatedAt: trx.fn.now() })
     .where({ id: runtimeId });

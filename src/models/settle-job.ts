@@ -19,7 +19,9 @@ const closeSteps = (steps: JobStep[], now: string): JobStep[] =>
   });
 
 const settleAgent = async (trx: Transaction, job: Job, outcome: Outcome): Promise<void> => {
-  const agent = await Agent.query(trx).findById(job.agentId ?? '').forUpdate();
+  const agent = await Agent.query(trx)
+    .findById(job.agentId ?? '')
+    .forUpdate();
   if (!agent) return;
   const released = {
     ...(agent.holderJobId === job.id ? { holderJobId: null } : {}),

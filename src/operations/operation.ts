@@ -53,6 +53,8 @@ export interface Rendered<Status extends number = number> {
   status: Status;
   view: ViewName;
   ids: Ids;
+  /** The same made of the rows in hand, sent when nothing was waited for. */
+  now?: unknown;
 }
 
 export interface JobEvent {

@@ -10,8 +10,7 @@ export interface Ids {
 }
 
 const findAgent = (db: Db, { agentId = '' }: Ids) => Agent.query(db).findById(agentId).throwIfNotFound();
-const findJob = async (db: Db, { jobId }: Ids) =>
-  jobId ? Job.query(db).findById(jobId).throwIfNotFound() : undefined;
+const findJob = async (db: Db, { jobId }: Ids) => (jobId ? Job.query(db).findById(jobId).throwIfNotFound() : undefined);
 
 const isFine = (job: Job | undefined): boolean => !job?.isFinished || job.status === 'succeeded';
 

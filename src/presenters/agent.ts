@@ -1,6 +1,7 @@
 import type { Agent as AgentResource, AgentState } from '../contract/shapes/agent.js';
 import type { Agent } from '../models/agent.js';
 import type { Job } from '../models/job.js';
+import type { ShownAgent } from '../models/shown-agent.js';
 import { presentJob } from './job.js';
 import { toTimestamp } from './timestamp.js';
 
@@ -8,13 +9,13 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The bot token itself is never shown, only that there is one. */
-const presentChannels = (agent: Agent): Record<string, unknown> => {
+const presentChannels = (agent: ShownAgent): Record<string, unknown> => {
   if (agent.sealedBotToken === null) return agent.channels;
   const messengerA = isRecord(agent.channels['messengerA']) ? agent.channels['messengerA'] : {};
   return { ...agent.channels, messengerA: { ...messengerA, hasBotToken: true } };
 };
 
-export const presentAgent = (agent: Agent): AgentResource => ({
+export const presentAgent = (agent: ShownAgent): AgentResource => ({
   id: agent.id,
   userId: agent.userId,
   name: agent.name,

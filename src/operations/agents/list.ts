@@ -1,4 +1,4 @@
-import { listOwnAgents } from '../../models/agent.js';
+import { listOwnAgents } from '../../models/shown-agent.js';
 import { presentAgent } from '../../presenters/agent.js';
 import { DEFAULT_LIMIT, fromCursor, toPage } from '../cursor.js';
 import type { Operation } from '../operation.js';

@@ -2,18 +2,18 @@ import { createAgentJob, makeWay } from '../../jobs/index.js';
 import { requireProvisioning } from '../../rules/entitlement.js';
 import { entitlementOf } from '../entitlement.js';
 import { asRequester, type Operation } from '../operation.js';
+import { answerJob, type Decided } from './answer-job.js';
 import { getOwnAgentForUpdate } from './own-agent.js';
 
 export const provision: Operation<'agents.provision'> = async ({ db, jobs, plans }, { caller, params }) => {
   requireProvisioning(entitlementOf(plans, caller.userId));
-  const { agent, job, joined } = await db.transaction(async (trx) => {
+  const decided = await db.transaction(async (trx): Promise<Decided> => {
     const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
     const { join } = await makeWay(trx, agent, 'agent.provision');
-    if (join) return { agent, job: join, joined: true };
-    if (agent.provisionedAt !== null) return { agent, job: undefined, joined: true };
-    const job = await createAgentJob(trx, { kind: 'agent.provision', agent, requestedBy: asRequester(caller) });
-    return { agent, job, joined: false };
+    if (join) return { agent, job: join };
+    if (agent.provisionedAt !== null) return { agent };
+    const requestedBy = asRequester(caller);
+    return { ...(await createAgentJob(trx, { kind: 'agent.provision', agent, requestedBy })), isNew: true };
   });
-  if (job && !joined) await jobs.start(job);
-  return { status: joined ? 200 : 202, view: 'agentJob', ids: { agentId: agent.id, jobId: job?.id ?? null } };
+  return answerJob(jobs, decided);
 };

@@ -2,6 +2,6 @@ import type { Operation } from '../operation.js';
 
 export const cancel: Operation<'jobs.cancel'> = async ({ db, jobs }, { caller, params }) => {
   const job = await db.transaction((trx) => jobs.requestCancel(trx, caller.userId, params.id));
-  await jobs.hurryCancel(job);
+  jobs.hurryCancel(job);
   return { status: 202, view: 'okJob', ids: { jobId: job.id } };
 };

@@ -16,7 +16,7 @@ async function* changesOf(watch: Watch, jobId: string, after: number, signal: Ab
   const onAbort = () => wake();
   signal.addEventListener('abort', onAbort);
   try {
-    for (let seen = after; !signal.aborted; ) {
+    for (let seen = after; !signal.aborted;) {
       if (newest && newest.version > seen) {
         seen = newest.version;
         yield { id: newest.version, job: presentJob(newest) };

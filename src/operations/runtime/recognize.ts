@@ -7,6 +7,6 @@ import type { RuntimeCaller } from '../operation.js';
 export const recognizeRuntime = async (db: Db, accessToken: string): Promise<RuntimeCaller> => {
   const principal = await findRuntimePrincipal(db, accessToken);
   if (principal === 'expired') throw new ApiError('token_expired');
-  if (!principal) throw new ApiError('unauthenticated', 'The token is not valid here.');
+  if (!principal) throw new ApiError('unauthenticated', 'The token is not valid here.', { tokenSent: true });
   return { type: 'runtime', ...principal };
 };
