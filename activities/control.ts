@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { log } from '@temporalio/activity';
 import type { Transaction } from 'objection';
 import { ApiError, isErrorCode } from '../src/contract/errors.js';
 import type { Db } from '../src/db/knex.js';
@@ -106,8 +107,12 @@ export const makeControlActivities = ({ db }: { db: Db }) => ({
   /** The last activity of every workflow: ends the row and says what the agent is. Settled before = no-op. */
   finishJob: jobActivity(db, async (input: FinishInput): Promise<void> => {
     await db.transaction(async (trx) => {
-      const job = await Job.query(trx).findById(input.jobId).throwIfNotFound();
-      await settleJob(trx, input.jobId, withKnownCode(input.outcome, job));
+      const { jobId } = input;
+      const job = await Job.query(trx).findById(jobId).throwIfNotFound();
+      const outcome = withKnownCode(input.outcome, job);
+      const settled = await settleJob(trx, jobId, outcome);
+      const { kind, agentId } = job;
+      if (settled) log.info('job ended', { jobId, kind, agentId, status: outcome.status, code: outcome.error?.code });
     });
   }),
 });

@@ -66,7 +66,11 @@ export const jobActivity =
       return output;
     } catch (error) {
       if (context.cancellationSignal.aborted) throw new CancelledFailure('canceled');
-      throw toFailure(error);
+      const failure = toFailure(error);
+      const { jobId, agentId, step } = input;
+      const code = failure instanceof ApplicationFailure ? failure.type : undefined;
+      log.warn('step failed', { jobId, agentId, step, attempt: context.info.attempt, code });
+      throw failure;
     } finally {
       clearInterval(beat);
     }

@@ -2,6 +2,7 @@ import { DefaultLogger, type LogLevel, Runtime, Worker, type WorkerOptions } fro
 import { BadConfig, type CommonConfig } from '../src/config.js';
 import { type Db, makeDb } from '../src/db/knex.js';
 import { requireSchema } from '../src/db/migrate.js';
+import { missingSearchAttributes } from '../src/jobs/search-attributes.js';
 import { type Log, makeLog } from '../src/telemetry/log.js';
 import { connectTemporal } from './connect.js';
 import { workerDefaults } from './defaults.js';
@@ -44,12 +45,15 @@ const installRuntime = (config: CommonConfig, log: Log): void => {
   });
 };
 
-const readinessOf = async (worker: Worker, db: Db): Promise<Readiness> => {
+const readinessOf = async (worker: Worker, db: Db, lacks: () => Promise<string[]>): Promise<Readiness> => {
   const { runState, workflowPollerState, activityPollerState } = worker.getStatus();
   if (runState !== 'RUNNING') return { ready: false, reason: `the worker is ${runState}` };
   const polling = workflowPollerState === 'POLLING' || activityPollerState === 'POLLING';
   if (!polling) return { ready: false, reason: 'the worker does not poll' };
   await db.raw('select 1');
+  const missing = await lacks();
+  if (missing.length > 0)
+    return { ready: false, reason: `Temporal lacks ${missing.join(', ')}: run \`agentctl admin temporal apply\`` };
   return { ready: true };
 };
 
@@ -81,10 +85,11 @@ export const runWorker = async <C extends CommonConfig>(
       ...workerDefaults,
       ...options,
     });
+    const lacks = () => missingSearchAttributes(connection.operatorService, config.TEMPORAL_NAMESPACE);
     const health =
       config.HEALTH_PORT === undefined
         ? undefined
-        : serveHealth(config.HEALTH_PORT, () => readinessOf(worker, db), log);
+        : serveHealth(config.HEALTH_PORT, () => readinessOf(worker, db, lacks), log);
     log.info({ queue: config.TEMPORAL_QUEUE_PREFIX + queue }, 'worker ready');
     await worker.run();
     health?.close();

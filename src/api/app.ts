@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import Koa from 'koa';
@@ -61,11 +62,18 @@ const refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => 
   const detail = tooLarge
     ? `The headers are larger than ${MAX_HEADER_BYTES} bytes.`
     : 'This is not a valid HTTP request.';
-  const problem = toProblem(new ApiError('invalid_request', detail), '', '');
+  const requestId = randomUUID();
+  const problem = toProblem(new ApiError('invalid_request', detail), '', requestId);
   const body = JSON.stringify({ ...problem, status: Number(status.slice(0, 3)) });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const headers = {
+    ...safeHeaders,
+    'X-Request-Id': requestId,
+    'Content-Type': 'application/problem+json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status}\r\n${head.join('')}\r\n${body}`);
 };
 
 /** An HTTP server with bounded headers and bounded patience. */

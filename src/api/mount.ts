@@ -18,6 +18,7 @@ type Ctx = ParameterizedContext<RequestState> & { params: Record<string, string>
 /** Aborts when the caller has gone before the answer was sent. */
 const untilLeft = (ctx: Ctx): AbortSignal => {
   const left = new AbortController();
+  if (ctx.res.closed) left.abort(); // gone already, while the caller was being recognised
   ctx.res.once('close', () => left.abort());
   return left.signal;
 };

@@ -10,8 +10,17 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 const badJson = (message: string, pointer = ''): ApiError =>
   new ApiError('invalid_request', `The body ${message}.`, { errors: [{ pointer, message }] });
 
-/** Refuses shapes that no endpoint wants and that have hurt others: deep nesting, long arrays, keys that reach a prototype. */
+/** NUL and halves of surrogate pairs: valid in JSON, and PostgreSQL keeps neither. */
+// oxlint-disable-next-line no-control-regex -- control characters are what it finds
+const unkeepable = /[\u0000\p{Surrogate}]/u;
+
+const guardText = (text: string): void => {
+  if (unkeepable.test(text)) throw badJson('must not hold the character NUL or half a surrogate pair');
+};
+
+/** Refuses what no endpoint wants and what has hurt others: deep nesting, long arrays, keys that reach a prototype. */
 const guard = (value: unknown, depth: number): void => {
+  if (typeof value === 'string') guardText(value);
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) throw badJson(`must not be deeper than ${MAX_DEPTH} levels`);
   if (Array.isArray(value)) {
@@ -21,6 +30,7 @@ const guard = (value: unknown, depth: number): void => {
   }
   for (const key of Object.keys(value)) {
     if (forbiddenKeys.has(key)) throw badJson(`must not hold the key ${key}`);
+    guardText(key);
     guard(Reflect.get(value, key), depth + 1);
   }
 };

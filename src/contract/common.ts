@@ -45,7 +45,8 @@ const MAX_JSON_BYTES = 16 * 1024;
 
 const depthOf = (value: unknown): number => {
   if (typeof value !== 'object' || value === null) return 0;
-  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+  // No spread: an object may have more keys than a call may have arguments.
+  return 1 + Object.values(value).reduce<number>((deepest, item) => Math.max(deepest, depthOf(item)), 0);
 };
 
 /** A free JSON object such as `channels`: at most 16 KiB and 8 levels deep. */

@@ -25,6 +25,11 @@ export const views = {
     const job = await findJob(db, ids);
     return { ok: isFine(job), job: job ? presentJob(job) : null };
   },
+  /** The wish to cancel was taken; how the job ends is the job's to say. */
+  canceling: async (db: Db, ids: Ids) => {
+    const job = await findJob(db, ids);
+    return { ok: true, job: job ? presentJob(job) : null };
+  },
   job: async (db: Db, ids: Ids) => {
     const job = await findJob(db, ids);
     return job ? presentJob(job) : null;

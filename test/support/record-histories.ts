@@ -1,0 +1,50 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import test from 'ava';
+import { historiesFolder } from './recorded.js';
+import { startStack } from './a-stack.js';
+
+/** Not a test: lives each workflow once and keeps its history. Run by `npm run record-histories -- <release>`. */
+const release = process.env['RELEASE'] ?? 'unreleased';
+
+test('records one history of each workflow', async (t) => {
+  const stack = await startStack();
+  const connection = await Connection.connect({ address: stack.env['TEMPORAL_ADDRESS'] ?? '' });
+  const client = new Client({ connection });
+  const wait = { headers: { prefer: 'wait=60' } };
+  const keep = async (name: string, workflowId: string) => {
+    const history = await client.workflow.getHandle(workflowId).fetchHistory();
+    mkdirSync(historiesFolder, { recursive: true });
+    // Where it was recorded is nobody's business.
+    const text = historyToJSON(history).replaceAll(/"(identity|stackTrace)": ?"(?:[^"\\]|\\.)*"/g, '"$1": ""');
+    writeFileSync(join(historiesFolder, `${release}.${name}.json`), text);
+    t.log(`${name}: ${history.events?.length ?? 0} events`);
+  };
+  try {
+    const ada = await stack.user();
+    const { id } = await ada.anAgent();
+    for (const [name, verb] of [
+      ['provisionAgent', 'agents.provision'],
+      ['rotateGatewayToken', 'agents.rotate-gateway-token'],
+      ['stopAgent', 'agents.stop'],
+      ['startAgent', 'agents.start'],
+      ['deleteAgent', 'agents.delete'],
+    ] as const) {
+      const { body } = await ada.call(verb, { id }, wait);
+      t.is(body.job.status, 'succeeded');
+      await keep(name, body.job.workflowId);
+    }
+    const other = await ada.anAgent();
+    stack.host.fault({ match: { method: 'POST', path: '/secrets' }, mode: 'delay', delayMs: 1_500, times: 1 });
+    const { body } = await ada.call('agents.provision', { id: other.id });
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await ada.call('jobs.cancel', { id: body.job.id });
+    t.is((await ada.finished(body.job)).status, 'canceled');
+    await keep('provisionAgent-canceled', body.job.workflowId);
+  } finally {
+    await connection.close();
+    await stack.close();
+  }
+});
