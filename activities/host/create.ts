@@ -5,7 +5,16 @@ import type { HostVolume } from '../../src/providers/host/host.js';
 import { VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
 import { gatewayUrlOf, machineConfigOf, volumeNameOf } from '../machine-config.js';
-import { appOf, type HostDeps, pickMachine, readBackOnConflict, runtimeOf, snapshotOf, toAgent } from './deps.js';
+import {
+  appOf,
+  type HostDeps,
+  pickMachine,
+  readBackOnConflict,
+  runtimeOf,
+  snapshotOf,
+  stillStates,
+  toAgent,
+} from './deps.js';
 
 /** Of several volumes of one name the attached one counts, else the oldest. */
 const chooseVolume = (volumes: HostVolume[]): HostVolume | undefined => {
@@ -93,21 +102,21 @@ export const makeCreateActivities = (deps: HostDeps) => {
       const runtime = await runtimeOf(deps, agent);
       // From here on a machine may exist that mounts the volume, whether or not we ever hear of it.
       await changeHeldAgent(db, input.jobId, agent.id, { volumeAttachedAt: agent.volumeAttachedAt ?? new Date() });
+      const config = machineConfigOf(agent, runtime.id, settings);
+      const minSecretsVersion = agent.hostSecretsVersion ?? 0;
+      const there = pickMachine(agent, await host.listMachines(app, signal));
+      const region = agent.region ?? settings.regions[0] ?? '';
       const machine =
-        pickMachine(agent, await host.listMachines(app, signal)) ??
+        there ??
         (await readBackOnConflict(
-          host.createMachine(
-            app,
-            {
-              name: agent.hostName,
-              region: agent.region ?? settings.regions[0] ?? '',
-              config: machineConfigOf(agent, runtime.id, settings),
-              minSecretsVersion: agent.hostSecretsVersion ?? 0,
-            },
-            signal,
-          ),
+          host.createMachine(app, { name: agent.hostName, region, config, minSecretsVersion }, signal),
         ));
       await changeHeldAgent(db, input.jobId, agent.id, { hostMachineId: machine.id, machine: snapshotOf(machine) });
+      // One that an earlier provision left behind switched off gets the new credentials; who waits for it switches it on.
+      if (there && stillStates.has(there.state)) {
+        const update = { config, currentVersion: there.version, minSecretsVersion };
+        await readBackOnConflict(host.updateMachine(app, there.id, update, signal));
+      }
     }),
 
     /** Gives the machine its present configuration and secrets. A running machine is restarted by the host, a stopped one stays stopped. */
@@ -134,4 +143,3 @@ export const makeCreateActivities = (deps: HostDeps) => {
     }),
   };
 };
-

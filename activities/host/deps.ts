@@ -16,6 +16,9 @@ export interface HostDeps {
   settings: MachineSettings;
 }
 
+/** States of a machine in which nothing runs on it. */
+export const stillStates = new Set(['stopped', 'suspended', 'failed', 'destroyed', 'launch_failed']);
+
 /** What is kept of a machine in its agent's row, and shown by GET …/status. */
 export const snapshotOf = (machine: HostMachine): NonNullable<Agent['machine']> => ({
   id: machine.id,
@@ -42,7 +45,8 @@ export const readBackOnConflict = async <T>(effect: Promise<T>): Promise<T> => {
   try {
     return await effect;
   } catch (error) {
-    if (hasStatus(error, 409, 412)) throw new VendorError('conflict', 'host: busy with the machine', { retryable: true });
+    if (hasStatus(error, 409, 412))
+      throw new VendorError('conflict', 'host: busy with the machine', { retryable: true });
     throw error;
   }
 };

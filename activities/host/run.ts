@@ -3,7 +3,7 @@ import { changeHeldAgent } from '../../src/models/agent.js';
 import { adoptNextGatewayToken } from '../../src/models/gateway-token.js';
 import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
-import { appOf, type HostDeps, readBackOnConflict, snapshotOf, toAgent } from './deps.js';
+import { appOf, type HostDeps, readBackOnConflict, snapshotOf, stillStates, toAgent } from './deps.js';
 
 export interface AwaitInput extends StepInput {
   /** How long to wait before the job fails with machine_not_ready. */
@@ -15,7 +15,6 @@ const POLL_MS = 500;
 /** Looked at this often while the gateway is waited for: a machine that fell over will never be ready. */
 const LOOK_EVERY = 6;
 const startedStates = new Set(['started', 'starting']);
-const stillStates = new Set(['stopped', 'suspended', 'failed', 'destroyed', 'launch_failed']);
 const deadStates = new Set(['failed', 'destroyed', 'destroying', 'launch_failed']);
 
 /** A machine that was told to start and still lies stopped after so long will not start by itself. */
@@ -37,17 +36,24 @@ export const makeRunActivities = (deps: HostDeps) => {
       await readBackOnConflict(host.startMachine(appOf(agent), machine.id, signal));
     }),
 
+    /** A machine that lies stopped is asked to start, once. */
     awaitMachineStarted: jobActivity(db, async (input: AwaitInput, { signal, note }): Promise<void> => {
       const agent = await toAgent(deps, input);
       const app = appOf(agent);
       const until = Date.now() + input.patienceSeconds * 1_000;
       let moving = Date.now();
+      let asked = false;
       for (;;) {
         const machine = await host.findMachine(app, agent.hostMachineId ?? '', signal);
         if (!machine) throw notReady('it is gone');
         note(`the host says ${machine.state}`);
         if (machine.state !== 'stopped') moving = Date.now();
         else if (Date.now() - moving > STOPPED_MS) throw notReady('it stopped again');
+        else if (!asked) {
+          asked = true;
+          await host.startMachine(app, machine.id, signal).catch(toleratingConflict);
+          continue;
+        }
         if (machine.state === 'started') {
           await changeHeldAgent(db, input.jobId, agent.id, { machine: snapshotOf(machine), provisionedAt: new Date() });
           return;

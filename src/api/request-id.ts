@@ -3,7 +3,7 @@ import type { Next, ParameterizedContext } from 'koa';
 import type { Log } from '../telemetry/log.js';
 import type { RequestState } from './context.js';
 
-const sane = /^[A-Za-z0-9._-]{8,128}$/;
+const sane = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Names every request (the caller's name, if it sent a sane one) and writes one log line when it is answered. */
 export const identifyAndLog =

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { BadConfig, readConfig } from '../config.js';
+import { readConfig } from '../config.js';
 import { makeDb } from '../db/knex.js';
 import { migrate, missingMigrations } from '../db/migrate.js';
 import { envExample } from '../env-example.js';
@@ -60,6 +60,6 @@ admin
   .action(() => void process.stdout.write(envExample()));
 
 program.parseAsync().catch((error: unknown) => {
-  process.stderr.write(`${error instanceof BadConfig || !(error instanceof Error) ? String(error) : error.message}\n`);
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exit(1);
 });

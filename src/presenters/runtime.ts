@@ -1,4 +1,7 @@
-import type { RuntimeIdentity as IdentityResource, RuntimeSession as SessionResource } from '../contract/shapes/runtime.js';
+import type {
+  RuntimeIdentity as IdentityResource,
+  RuntimeSession as SessionResource,
+} from '../contract/shapes/runtime.js';
 import type { RuntimeIdentity } from '../models/runtime-identity.js';
 import type { RuntimeTokens } from '../models/runtime-session.js';
 import { toTimestamp, toTimestampOrNull } from './timestamp.js';

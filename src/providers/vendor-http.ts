@@ -115,4 +115,6 @@ const parse = (text: string): unknown => {
 };
 
 const definedOnly = (query: Record<string, string | number | undefined>): Record<string, string | number> =>
-  Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string | number] => entry[1] !== undefined));
+  Object.fromEntries(
+    Object.entries(query).filter((entry): entry is [string, string | number] => entry[1] !== undefined),
+  );

@@ -40,7 +40,13 @@ test('a provision gives the agent one app, volume and machine, and ends online (
   t.is(job.status, 'succeeded');
   t.true(job.steps.every((step) => step.status === 'done'));
   const agent = await ada.agent(created.id);
-  t.like(agent, { status: 'online', desiredStatus: 'online', activeJobId: null, lastError: null, runtimeVersion: '1.0.0' });
+  t.like(agent, {
+    status: 'online',
+    desiredStatus: 'online',
+    activeJobId: null,
+    lastError: null,
+    runtimeVersion: '1.0.0',
+  });
   t.deepEqual(
     actions(agent).filter((action) => action.endsWith('.create')),
     ['app.create', 'volume.create', 'machine.create'],
@@ -97,7 +103,12 @@ test('a stop during a start supersedes it and ends offline, with nothing left ru
   const ada = await stack().user();
   const { id } = await ada.anOnlineAgent();
   await ada.call('agents.stop', { id }, wait);
-  stack().host.fault({ match: { method: 'POST', path: `${appOf(id)}/secrets` }, mode: 'delay', delayMs: 1_500, times: 1 });
+  stack().host.fault({
+    match: { method: 'POST', path: `${appOf(id)}/secrets` },
+    mode: 'delay',
+    delayMs: 1_500,
+    times: 1,
+  });
   const starting = await ada.call('agents.start', { id });
   const stopping = await ada.call('agents.stop', { id });
   t.is(stopping.status, 202);
@@ -123,7 +134,12 @@ test('a stop during a provision supersedes it and ends offline, with nothing lef
 test('a start during a stop is a conflict that names the job', async (t) => {
   const ada = await stack().user();
   const { id } = await ada.anOnlineAgent();
-  stack().host.fault({ match: { method: 'POST', path: `/${appOf(id)}.*stop$/` }, mode: 'delay', delayMs: 1_000, times: 1 });
+  stack().host.fault({
+    match: { method: 'POST', path: `/${appOf(id)}.*stop$/` },
+    mode: 'delay',
+    delayMs: 1_000,
+    times: 1,
+  });
   const stopping = await ada.call('agents.stop', { id });
   const starting = await ada.call('agents.start', { id });
   t.is(starting.status, 409);
@@ -163,7 +179,9 @@ for (const delay of [0, 80, 200, 400, 700, 1_000])
     t.true(['canceled', 'succeeded'].includes(provision.status));
     t.deepEqual(stack().host.machinesOf(id), []);
     const app = appOf(id);
-    const effects = stack().host.effects().filter((effect) => effect.key === app);
+    const effects = stack()
+      .host.effects()
+      .filter((effect) => effect.key === app);
     const balance = (kind: string) =>
       effects.filter((effect) => effect.action === `${kind}.create`).length -
       effects.filter((effect) => effect.action === `${kind}.delete`).length;
@@ -197,11 +215,12 @@ test('a canceled provision undoes what it did and leaves the agent offline', asy
   t.is((await ada.call('jobs.cancel', { id: body.job.id })).status, 409);
 });
 
-test('a machine that never becomes ready leaves the agent in error with its reason, and delete leads out', async (t) => {
+test('a machine that never becomes ready leaves the agent in error with its reason; provision and delete lead out', async (t) => {
   const ada = await stack().user();
   const { id } = await ada.anAgent();
   stack().host.fault({ match: { path: `/ingress/${appOf(id)}` }, mode: 'down', times: 0 });
   const { body } = await ada.call('agents.provision', { id });
+  await until(async () => (await ada.call('jobs.get', { id: body.job.id })).body.step === 'wait until it is ready');
   const machine = await until(() => stack().host.machinesOf(id, { state: 'started' })[0]);
   await stack().host.killMachine(machine.id, { restart: false });
   const job = await ada.finished(body.job);
@@ -212,8 +231,8 @@ test('a machine that never becomes ready leaves the agent in error with its reas
   t.is(agent.lastError?.code, 'machine_not_ready');
   t.is(agent.lastError?.jobId, job.id);
   stack().host.clearFaults();
-  const started = await ada.call('agents.start', { id }, wait);
-  t.like(started.body, { ok: true, agent: { status: 'online', lastError: null } }, 'start repairs');
+  const again = await ada.call('agents.provision', { id }, wait);
+  t.like(again.body, { ok: true, agent: { status: 'online', lastError: null, hostMachineId: machine.id } });
   t.is((await ada.call('agents.delete', { id }, wait)).body.ok, true);
 });
 
@@ -232,7 +251,10 @@ test('a provision canceled at any moment leaves nothing, or one of each switched
     else {
       t.is(job.error?.code, 'canceled', JSON.stringify(seen));
       t.is(agent.status, 'offline', JSON.stringify(seen));
-      t.true(machines.every((machine) => machine.state === 'stopped'), JSON.stringify(seen));
+      t.true(
+        machines.every((machine) => machine.state === 'stopped'),
+        JSON.stringify(seen),
+      );
     }
     t.is(agent.hostMachineId, machines[0]?.id ?? null, JSON.stringify(seen));
     t.is(agent.hostAppName, machines[0]?.app_name ?? null, JSON.stringify(seen));
@@ -286,10 +308,10 @@ test('a rotated gateway token replaces the old one when the machine has it', asy
 test('the machine keeps its runtime tokens in a file of its own that nobody else can read', async (t) => {
   const ada = await stack().user();
   const agent = await ada.anOnlineAgent();
-  const [session] = await stack().db('runtime_sessions').whereNull('revokedAt').whereIn(
-    'runtimeId',
-    stack().db('runtime_identities').select('id').where({ agentId: agent.id }),
-  );
+  const [session] = await stack()
+    .db('runtime_sessions')
+    .whereNull('revokedAt')
+    .whereIn('runtimeId', stack().db('runtime_identities').select('id').where({ agentId: agent.id }));
   t.truthy(session?.usedAt, 'the runtime has used its access token');
   t.false(JSON.stringify(session).includes('acp_rat_'));
   t.regex(await readFile('local/runtime/session-file.ts', 'utf8'), /0o600/);

@@ -52,7 +52,8 @@ export const agents = [
     auth: 'user',
     scope: 'agents',
     title: 'Update an agent',
-    about: 'Changes the fields sent; `channels` and `capabilities` are merged by key and null removes. `{}` changes nothing.',
+    about:
+      'Changes the fields sent; `channels` and `capabilities` are merged by key and null removes. `{}` changes nothing.',
     input: { params: AgentId, body: AgentChanges },
     output: { 200: Agent },
     errors: [],
@@ -79,7 +80,8 @@ export const agents = [
     auth: 'user',
     scope: 'agents',
     title: 'Provision the machine',
-    about: 'Gives the agent its app, volume and machine at the host and starts it. Asked again it joins the job under way; an agent that has its machine answers 200.',
+    about:
+      'Gives the agent its app, volume and machine at the host and starts it. Asked again it joins the job under way; an agent that has its machine answers 200.',
     input: { params: AgentId },
     output: { 200: AgentJob, 202: AgentJob },
     errors: ['plan_required', 'operation_in_progress', 'conflict'],
@@ -148,7 +150,8 @@ export const agents = [
     auth: 'user',
     scope: 'agents',
     title: 'Rotate the gateway token',
-    about: 'Mints a new gateway token and hands it to the machine; the old one works until the machine has the new one, or dies at once with `force`.',
+    about:
+      'Mints a new gateway token and hands it to the machine; the old one works until the machine has the new one, or dies at once with `force`.',
     input: { params: AgentId, body: z.strictObject({ force: z.boolean().optional() }).optional() },
     output: { 200: AgentJob, 202: AgentJob },
     errors: ['agent_not_provisioned', 'operation_in_progress'],

@@ -32,7 +32,8 @@ export const jobs = [
     auth: 'user',
     scope: 'read',
     title: 'Read a job',
-    about: 'One job; with `Prefer: wait=N` the answer is held until the job ends or N seconds (60 at most) have passed.',
+    about:
+      'One job; with `Prefer: wait=N` the answer is held until the job ends or N seconds (60 at most) have passed.',
     input: { params: JobId },
     output: { 200: Job },
     errors: [],
@@ -46,7 +47,8 @@ export const jobs = [
     auth: 'user',
     scope: 'read',
     title: 'Watch a job',
-    about: 'Server-Sent Events: a `job` event with the whole job at each change, its id the version of the row; `Last-Event-ID` resumes; ends at the final state.',
+    about:
+      'Server-Sent Events: a `job` event with the whole job at each change, its id the version of the row; `Last-Event-ID` resumes; ends at the final state.',
     input: { params: JobId },
     output: { 200: Job },
     errors: [],

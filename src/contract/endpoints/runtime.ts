@@ -7,7 +7,8 @@ export const runtime = [
     http: 'POST /api/runtime/bootstrap/exchange',
     auth: 'none',
     title: 'Exchange a bootstrap token',
-    about: 'A machine trades the bootstrap token it was started with for runtime tokens. Repeatable with the same answer until the access token is first used.',
+    about:
+      'A machine trades the bootstrap token it was started with for runtime tokens. Repeatable with the same answer until the access token is first used.',
     input: { body: BootstrapExchange },
     output: { 200: RuntimeSession },
     errors: ['unauthenticated'],

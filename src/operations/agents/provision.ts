@@ -11,7 +11,8 @@ export const provision: Operation<'agents.provision'> = async ({ db, jobs, plans
     const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
     const { join } = await makeWay(trx, agent, 'agent.provision');
     if (join) return { agent, job: join };
-    if (agent.provisionedAt !== null) return { agent };
+    // From `error` it is tried again: it finds what is there and goes on from it.
+    if (agent.provisionedAt !== null && agent.status !== 'error') return { agent };
     const requestedBy = asRequester(caller);
     return { ...(await createAgentJob(trx, { kind: 'agent.provision', agent, requestedBy })), isNew: true };
   });

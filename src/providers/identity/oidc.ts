@@ -47,9 +47,13 @@ const discover = async (issuer: string): Promise<URL> => {
 const refusal = (error: unknown, audience: string): ApiError => {
   if (error instanceof errors.JWTExpired) return new ApiError('token_expired', 'The access token has expired.');
   if (error instanceof errors.JWTClaimValidationFailed && error.claim === 'aud')
-    return new ApiError('unauthenticated', `The token is not for the audience ${audience}: ask for it when you sign in.`, {
-      tokenSent: true,
-    });
+    return new ApiError(
+      'unauthenticated',
+      `The token is not for the audience ${audience}: ask for it when you sign in.`,
+      {
+        tokenSent: true,
+      },
+    );
   if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) return unavailable();
   return new ApiError('unauthenticated', 'The token is not one of our identity provider.', { tokenSent: true });
 };
