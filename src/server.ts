@@ -92,6 +92,7 @@ const main = async (): Promise<void> => {
   log.info({ url: config.PUBLIC_URL }, 'api ready');
   const stop = async () => {
     log.info('api stops');
+    api.jobs.watch.release();
     await drain(api.server);
     await api.close();
     metrics?.close();

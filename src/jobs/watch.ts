@@ -21,6 +21,7 @@ export class JobWatch {
   #client: pg.Client | undefined;
   #poll: NodeJS.Timeout | undefined;
   #reading = false;
+  readonly #leaving = new AbortController();
   #closed = false;
 
   constructor(db: Db, url: string, log: Log) {
@@ -56,16 +57,28 @@ export class JobWatch {
       const done = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', done);
+        this.leaving.removeEventListener('abort', done);
         unwatch();
         resolve(last);
       };
       const timer = setTimeout(done, ms);
       signal?.addEventListener('abort', done);
+      this.leaving.addEventListener('abort', done);
       const unwatch = this.watch(jobId, (job) => {
         last = job;
         if (job.isFinished) done();
       });
     });
+  }
+
+  /** Aborts when the process is about to stop: nobody should be kept waiting by it. */
+  get leaving(): AbortSignal {
+    return this.#leaving.signal;
+  }
+
+  /** Lets everyone who waits go. */
+  release(): void {
+    this.#leaving.abort();
   }
 
   async close(): Promise<void> {
