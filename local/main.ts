@@ -20,6 +20,7 @@ try {
 async function run(): Promise<void> {
   const folder = await openFolder(worldDir());
   const world = new LocalWorld(folder, say);
+  say(`starting; data and logs are in ${folder.dir}`);
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= world.stop().then(() => folder.release()));
   const end = (why: string, exitCode: number): void => {

@@ -86,5 +86,5 @@ function renderConfig(config: MachineConfig): MachineConfig {
       ? { ...service, autostop: words[service.autostop] }
       : service,
   );
-  return { ...config, services } as MachineConfig; // autostop stays within its type
+  return { ...config, services };
 }

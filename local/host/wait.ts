@@ -32,7 +32,7 @@ export function awaitState(machine: Machine, query: URLSearchParams): Promise<Aw
         const seen = arrived(machine.record, wanted, version);
         if (seen !== undefined) finish(() => resolve(seen));
       } catch (error) {
-        finish(() => reject(error as Error)); // arrived throws nothing but a Refusal
+        finish(() => reject(error));
       }
     };
     const finish = (end: () => void): void => {

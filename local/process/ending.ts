@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { commandOf, isAlive, parentOf } from './identity.js';
 
 interface Ending {
@@ -19,8 +20,19 @@ export function hearEnding({ end, hurry }: Ending): void {
       end(why);
     } else if (Date.now() - askedAt > 1_000) hurry(); // sooner is npm passing the same Ctrl-C on
   };
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => hear(signal));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => hear(signal));
+  if (!ignoresHangup()) process.on('SIGHUP', () => hear('SIGHUP'));
   if (process.env['npm_lifecycle_event']) void hearNpmGone(hear);
+}
+
+/** Was this started by nohup? Listening would undo what it asked for. Where there is no /proc nobody can tell. */
+function ignoresHangup(): boolean {
+  try {
+    const mask = /^SigIgn:\s*([0-9a-f]+)/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0';
+    return (BigInt(`0x${mask}`) & 1n) === 1n;
+  } catch {
+    return false;
+  }
 }
 
 /** npm starts a shell that starts us: when npm is killed, neither of them tells. */

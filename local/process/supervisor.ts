@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from './failure.js';
 import { spawnDetached, tellEnd, untilReady, type Launch, type Running } from './launch.js';
 import type { RunningList } from './leftovers.js';
+import { everyFewSeconds } from './progress.js';
 
 const steadyAfterMs = 30_000;
 const longestPauseMs = 10_000;
@@ -22,7 +23,8 @@ export class Supervisor {
   async start(launch: Launch): Promise<void> {
     const began = Date.now();
     const running = this.spawn(launch);
-    await untilReady(launch, running);
+    const stopTelling = everyFewSeconds(this.say, `waiting for ${launch.name}`);
+    await untilReady(launch, running).finally(stopTelling);
     this.say(`${launch.name} is ready (${secondsSince(began)})`);
     void this.keepAlive(launch, running);
   }
@@ -31,7 +33,8 @@ export class Supervisor {
   async run(launch: Omit<Launch, 'ready'>): Promise<void> {
     const began = Date.now();
     const running = this.spawn(launch);
-    const how = await running.exited;
+    const stopTelling = everyFewSeconds(this.say, `waiting for ${launch.name}`);
+    const how = await running.exited.finally(stopTelling);
     this.members.delete(launch.name);
     if (how !== 'exit code 0') throw await tellEnd(launch, running, how);
     this.say(`${launch.name} is done (${secondsSince(began)})`);

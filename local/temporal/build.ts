@@ -12,11 +12,15 @@ export async function buildEngine(target: string, note: (line: string) => void):
   const hasGo = await run('go', ['version']).catch(() => undefined);
   if (!hasGo) return false;
   const draft = await mkdtemp(join(dirname(target), 'build-'));
-  const stopNoting = everyFewSeconds(note, 'building the Temporal engine with Go, once (about 4 minutes)');
+  const what = 'building the Temporal engine with Go, once (about 4 minutes)';
+  note(`${what} …`);
+  const stopNoting = everyFewSeconds(note, what);
   try {
     const source = `github.com/temporalio/cli/cmd/temporal@v${engineVersion}`;
     const env = { ...process.env, GOBIN: draft, GOOS: '', GOARCH: '', CGO_ENABLED: '0' };
-    await run('go', ['install', '-ldflags=-s -w', source], { env, maxBuffer: 64 * 1024 * 1024 });
+    const building = run('go', ['install', '-ldflags=-s -w', source], { env, maxBuffer: 64 * 1024 * 1024 });
+    process.once('exit', () => building.child.kill()); // a Ctrl-C meanwhile ends it too
+    await building;
     await rename(join(draft, 'temporal'), target);
     return true;
   } catch (error) {

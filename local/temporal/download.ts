@@ -14,7 +14,9 @@ import { engineVersion } from './version.js';
  */
 export async function downloadEngine(target: string, note: (line: string) => void): Promise<boolean> {
   const draft = await mkdtemp(join(dirname(target), 'download-'));
-  const stopNoting = everyFewSeconds(note, 'downloading the Temporal engine (50 MB)');
+  const what = 'downloading the Temporal engine (50 MB)';
+  note(`${what} …`);
+  const stopNoting = everyFewSeconds(note, what);
   try {
     const { archiveUrl, fileToExtract } = await describeArchive();
     const archive = join(draft, 'archive.tar.gz');

@@ -57,8 +57,7 @@ function removeStale(outputs) {
 
 const outputOf = (source) => join(dist, relative(root, source)).replace(/\.ts$/, '.js');
 
-const stampOf = (files) =>
-  sha256(...files.sort().flatMap((file) => [relative(root, file), readFileSync(file)]));
+const stampOf = (files) => sha256(...files.toSorted().flatMap((file) => [relative(root, file), readFileSync(file)]));
 
 function filesIn(folder) {
   if (!existsSync(folder)) return [];

@@ -26,6 +26,10 @@ const inWords = (range) =>
     .map((one) => parts(one).join('.') + (one.includes('>=') ? ' or newer' : ''))
     .join(', ');
 
-const parts = (version) => version.replace(/[^\d.]/g, '').split('.').map(Number);
+const parts = (version) =>
+  version
+    .replace(/[^\d.]/g, '')
+    .split('.')
+    .map(Number);
 
 const compare = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];

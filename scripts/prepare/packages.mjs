@@ -31,7 +31,7 @@ function matches(lock) {
   return Object.keys(wanted).every(
     (path) =>
       path === '' ||
-      (found[path] ? found[path].integrity === wanted[path].integrity : wanted[path].optional === true) &&
-        (!found[path] || existsSync(join(root, path))),
+      ((found[path] ? found[path].integrity === wanted[path].integrity : wanted[path].optional === true) &&
+        (!found[path] || existsSync(join(root, path)))),
   );
 }

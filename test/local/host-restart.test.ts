@@ -25,7 +25,11 @@ async function aHostProcess(t: ExecutionContext, dir: string): Promise<HostAtHan
     stdio: ['ignore', 'pipe', 'inherit'],
     detached: true, // so that a signal can be sent to the group, as a terminal does
   });
-  t.teardown(() => void child.kill('SIGKILL'));
+  t.teardown(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGTERM'); // in order, so that no machine writes into the folder while it is removed
+    await once(child, 'exit');
+  });
   for await (const line of createInterface({ input: child.stdout })) {
     const { msg, url } = JSON.parse(line) as { msg: string; url: string };
     if (msg !== 'listening') continue;

@@ -71,7 +71,7 @@ test('deleting an app takes its machines and volumes along', async (t) => {
       .effects()
       .slice(4)
       .map(({ action }) => action)
-      .sort(),
+      .toSorted(),
     ['app.delete', 'machine.delete', 'volume.delete'],
   );
   t.is((await at.api('POST', '/v1/apps', { name: 'app-one', org_slug: ORG })).status, 201);
@@ -127,7 +127,7 @@ test('twenty creations of one machine at once make one machine', async (t) => {
   const request = { name: 'only', skip_launch: true, config: { image: 'x' } };
   const answers = await Promise.all(Array.from({ length: 20 }, () => at.api('POST', '/v1/apps/one/machines', request)));
   t.deepEqual(
-    answers.map(({ status }) => status).sort((a, b) => a - b),
+    answers.map(({ status }) => status).toSorted((a, b) => a - b),
     [200, ...Array.from({ length: 19 }, () => 409)],
   );
   t.is(at.host.effects().filter(({ action }) => action === 'machine.create').length, 1);

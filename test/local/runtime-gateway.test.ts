@@ -48,7 +48,7 @@ test('SIGTERM ends it within a second with 0, also while a connection is open an
     headers: { authorization: 'Bearer secret-gateway-1' },
     body: new ReadableStream(),
     duplex: 'half',
-  } as RequestInit).catch(() => 'cut');
+  }).catch(() => 'cut');
   await sleep(100);
   const since = Date.now();
   child.kill('SIGTERM');

@@ -22,13 +22,18 @@ export async function runAva(
   });
   interrupted.addEventListener('abort', () => child.kill('SIGTERM'));
   child.stdout.pipe(process.stdout, { end: false });
-  const counts = new Map<string, number>();
+  // Its summary names the passed only when none failed: so its lines are counted, one a test.
+  const counts = { '✔': 0, '✘': 0 };
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const [, number, word = ''] = /^\s*(\d+) tests? (passed|failed)/.exec(stripVTControlCharacters(line)) ?? [];
-    if (number) counts.set(word, Number(number));
+    const mark = /^\s+(✔|✘) /.exec(stripVTControlCharacters(line))?.[1];
+    if (mark === '✔' || mark === '✘') counts[mark] += 1;
   });
   const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 130)));
-  const aborted = interrupted.aborted ? ', interrupted' : '';
-  console.log(`${counts.get('passed') ?? 0} passed, ${counts.get('failed') ?? 0} failed${aborted}`);
+  const remark = interrupted.aborted
+    ? ', interrupted'
+    : code !== 0 && counts['✘'] === 0
+      ? ', the run itself failed'
+      : '';
+  console.log(`${counts['✔']} passed, ${counts['✘']} failed${remark}`);
   return code;
 }

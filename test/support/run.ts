@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { startPostgres } from '../../local/postgres/start.js';
 import { hearEnding } from '../../local/process/ending.js';
 import { Failure } from '../../local/process/failure.js';
+import type { RunningList } from '../../local/process/leftovers.js';
 import { freePort } from '../../local/process/ports.js';
 import { startTemporal } from '../../local/temporal/start.js';
+import { endLeftoverRuns, ownRun, runFolderPrefix, runningListOf } from './leftover-runs.js';
 import { runAva } from './run-ava.js';
 
 /** `npm test`: one PostgreSQL and one Temporal for the whole run, then AVA, then both are stopped. */
@@ -26,10 +28,13 @@ try {
 }
 
 async function run(args: readonly string[]): Promise<number> {
-  const folder = await mkdtemp(join(tmpdir(), 'acp-test-'));
+  await endLeftoverRuns();
+  const folder = await mkdtemp(join(tmpdir(), runFolderPrefix));
   stops.push(() => rm(folder, { recursive: true, force: true }));
+  await ownRun(folder);
   await chmod(folder, 0o711); // the database's account must get through when we are root
-  const starts = [database(folder), temporal(folder)] as const;
+  const running = runningListOf(folder);
+  const starts = [database(folder, running), temporal(folder, running)] as const;
   await Promise.allSettled(starts); // so that what did start is stopped although the other did not
   const [databaseUrl, temporalAddress] = await Promise.all(starts);
   const env = {
@@ -40,7 +45,7 @@ async function run(args: readonly string[]): Promise<number> {
   return runAva(args, env, interrupted.signal);
 }
 
-async function database(folder: string): Promise<string> {
+async function database(folder: string, running: RunningList): Promise<string> {
   const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
   if (given) {
     say('PostgreSQL as the environment says');
@@ -54,11 +59,12 @@ async function database(folder: string): Promise<string> {
     note: say,
   });
   stops.push(postgres.stop);
+  await running.add('postgres', postgres.pid, 'SIGINT');
   say(`PostgreSQL on ${new URL(postgres.url).host}`);
   return postgres.url;
 }
 
-async function temporal(folder: string): Promise<string> {
+async function temporal(folder: string, running: RunningList): Promise<string> {
   const given = process.env['TEST_TEMPORAL_ADDRESS'] ?? process.env['TEMPORAL_ADDRESS'];
   if (given) {
     say(`Temporal at ${given}, as the environment says`);
@@ -67,6 +73,7 @@ async function temporal(folder: string): Promise<string> {
   const port = await freePort();
   const server = await startTemporal({ port, logFile: join(folder, 'temporal.log'), note: say });
   stops.push(server.stop);
+  await running.add('temporal', server.pid, 'SIGTERM');
   say(`Temporal on ${server.address}`);
   return server.address;
 }
