@@ -14,7 +14,11 @@ const drive = async (origin: string, path: string, token: string, requests: numb
   let left = requests;
   const one = async () => {
     while (left-- > 0) {
-      const { statusCode, body } = await pool.request({ method: 'GET', path, headers: { authorization: `Bearer ${token}` } });
+      const { statusCode, body } = await pool.request({
+        method: 'GET',
+        path,
+        headers: { authorization: `Bearer ${token}` },
+      });
       await body.dump();
       if (statusCode !== 200) throw new Error(`${path} answered ${statusCode}`);
     }

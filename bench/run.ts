@@ -16,7 +16,8 @@ try {
   const owner = async (name: string, agents: number) => {
     const token = await issuer.token(name);
     const { body } = await new ACaller(url, token).call('users.me');
-    return { token, userId: String(body.id), agentIds: await manyAgents(ground.db, String(body.id), agents) };
+    const { id: userId } = body as { id: string };
+    return { token, userId, agentIds: await manyAgents(ground.db, userId, agents) };
   };
   const few = await owner('few', 1_000);
   const many = await owner('many', 100_000);

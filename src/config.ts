@@ -29,12 +29,12 @@ const common = {
     .string()
     .min(1)
     .describe('Keys at rest, `<id>:<base64 of 32 bytes>`, comma separated; the first one encrypts'),
+  LISTEN_ADDRESS: z.string().default('127.0.0.1').describe('Address that this process listens on, on all of its ports'),
   METRICS_PORT: port.optional().describe('Port of /metrics (Prometheus) of this process; absent = none'),
 };
 
 const apiOnly = {
   PORT: port.default(3000).describe('Port of the API'),
-  LISTEN_ADDRESS: z.string().default('127.0.0.1').describe('Address the API listens on'),
   PUBLIC_URL: url.default('http://127.0.0.1:3000').describe('Where people and machines reach the API'),
   OIDC_ISSUER: url.describe('Issuer of the identity provider'),
   OIDC_AUDIENCE: z.string().min(1).describe('Audience that access tokens must carry'),

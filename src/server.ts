@@ -85,7 +85,8 @@ const main = async (): Promise<void> => {
   const log = makeLog('api', config.LOG_LEVEL);
   const api = makeApi(config, log);
   await requireSchema(api.db);
-  const metrics = config.METRICS_PORT === undefined ? undefined : serveMetrics(config.METRICS_PORT, log);
+  const metrics =
+    config.METRICS_PORT === undefined ? undefined : serveMetrics(config.METRICS_PORT, config.LISTEN_ADDRESS, log);
   api.server.listen(config.PORT, config.LISTEN_ADDRESS);
   await once(api.server, 'listening');
   api.jobs.run();

@@ -7,7 +7,7 @@ export interface Readiness {
 }
 
 /** `/healthz` = the process runs; `/readyz` = it does its work. On a port of its own, never the public one. */
-export const serveHealth = (port: number, readiness: () => Promise<Readiness>, log: Log): Server => {
+export const serveHealth = (port: number, address: string, readiness: () => Promise<Readiness>, log: Log): Server => {
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -19,5 +19,5 @@ export const serveHealth = (port: number, readiness: () => Promise<Readiness>, l
     );
   });
   server.on('error', (error) => log.error({ err: error.message }, 'the health port cannot be served'));
-  return server.listen(port, '0.0.0.0');
+  return server.listen(port, address);
 };

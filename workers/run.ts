@@ -34,7 +34,7 @@ const installRuntime = (config: CommonConfig, log: Log): void => {
         : {
             metrics: {
               prometheus: {
-                bindAddress: `0.0.0.0:${config.METRICS_PORT}`,
+                bindAddress: `${config.LISTEN_ADDRESS}:${config.METRICS_PORT}`,
                 countersTotalSuffix: true,
                 unitSuffix: true,
                 useSecondsForDurations: true,
@@ -89,7 +89,7 @@ export const runWorker = async <C extends CommonConfig>(
     const health =
       config.HEALTH_PORT === undefined
         ? undefined
-        : serveHealth(config.HEALTH_PORT, () => readinessOf(worker, db, lacks), log);
+        : serveHealth(config.HEALTH_PORT, config.LISTEN_ADDRESS, () => readinessOf(worker, db, lacks), log);
     log.info({ queue: config.TEMPORAL_QUEUE_PREFIX + queue }, 'worker ready');
     await worker.run();
     health?.close();

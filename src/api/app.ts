@@ -78,6 +78,7 @@ const refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => 
 
 /** An HTTP server with bounded headers and bounded patience. */
 export const makeServer = (app: Koa<RequestState>): Server => {
+  const handle = app.callback();
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -85,7 +86,7 @@ export const makeServer = (app: Koa<RequestState>): Server => {
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: 65_000,
     },
-    app.callback(),
+    (request, response) => void handle(request, response),
   );
   server.on('clientError', refuseMalformed);
   return server;

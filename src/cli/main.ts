@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { readConfig } from '../config.js';
+import { dumpSchema } from '../db/dump-schema.js';
 import { makeDb } from '../db/knex.js';
 import { migrate, missingMigrations } from '../db/migrate.js';
 import { envExample } from '../env-example.js';
@@ -51,6 +52,15 @@ admin
       if (missing.length === 0) return say('the database is up to date');
       say(`the database lacks ${missing.join(', ')}: run \`agentctl admin migrate\``);
       process.exitCode = 1;
+    }),
+  );
+
+admin
+  .command('schema')
+  .description('Print src/db/schema.sql: what the migrations make of a database')
+  .action(() =>
+    withDb(async (db) => {
+      process.stdout.write(await dumpSchema(db));
     }),
   );
 

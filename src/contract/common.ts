@@ -10,6 +10,9 @@ export const idPrefixes = {
   job: 'job',
   runtime: 'rt',
   runtimeSession: 'ses',
+  session: 'ses',
+  deviceLogin: 'dev',
+  auditEvent: 'aud',
   gatewayToken: 'gwt',
 } as const;
 export type IdKind = keyof typeof idPrefixes;

@@ -4,7 +4,7 @@ import type { JobKind } from './shapes/job.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 export type Auth = 'none' | 'user' | 'operator' | 'runtime' | 'gateway';
-export type Scope = 'read' | 'agents' | 'billing' | 'spend:approve' | 'runtime';
+export type Scope = '*' | 'read' | 'agents' | 'billing' | 'spend:approve' | 'runtime';
 
 /** One endpoint. Router, validation, OpenAPI, clients and the table-driven tests derive from it; nothing else declares a path or a field. */
 export interface EndpointRecord {

@@ -23,7 +23,7 @@ export const dumpSchema = async (db: Db): Promise<string> => {
     `select format('%s: %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as line
        from pg_constraint
       where connamespace = 'public'::regnamespace and contype <> 'n' and conrelid::regclass::text not like 'knex_%'
-      order by conrelid::regclass::text, conname`,
+      order by conrelid::regclass::text collate "C", conname`,
   );
   const indexes = await lines(
     db,
@@ -39,6 +39,9 @@ export const dumpSchema = async (db: Db): Promise<string> => {
   );
   const part = (title: string, text: string[]) => [`-- ${title}`, ...text, ''];
   return [
+    '-- What the migrations make of a database, for people to read and for test/db/schema.test.ts to compare.',
+    '-- Generated: DATABASE_URL=<a migrated database> node dist/src/cli/main.js admin schema > src/db/schema.sql',
+    '',
     ...part('columns', columns),
     ...part('constraints', constraints),
     ...part('indexes', indexes),

@@ -9,7 +9,7 @@ const INT8 = 20;
 /** int8 as number: every count here stays far below 2^53. */
 const types = {
   getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'), // the overloads of pg know one format each
+    oid === INT8 ? Number : pg.types.getTypeParser(oid, format),
 };
 
 export interface DbOptions {
@@ -60,7 +60,9 @@ export const isUnavailable = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false;
   if (error.name === 'KnexTimeoutError') return true;
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
-  const code: unknown = Reflect.get(error, 'code') ?? Reflect.get(error, 'nativeError')?.code;
+  const nativeError: unknown = Reflect.get(error, 'nativeError'); // Objection wraps what pg threw
+  if (nativeError !== undefined && nativeError !== error) return isUnavailable(nativeError);
+  const code: unknown = Reflect.get(error, 'code');
   if (typeof code === 'string' && (unavailableCodes.has(code) || code.startsWith('08'))) return true;
   return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Connection ended/i.test(
     error.message,

@@ -66,7 +66,7 @@ export const countOwnAgents = (db: Db | Transaction, userId: string): Promise<nu
 
 export const changeAgent = async (trx: Db | Transaction, id: string, changes: Partial<Agent>): Promise<Agent> => {
   const rows = await Agent.query(trx)
-    .patch({ ...changes, updatedAt: raw('now()') as unknown as Date }) // Objection takes raw for any column
+    .patch({ ...changes, updatedAt: raw('now()') })
     .where({ id })
     .returning('*');
   if (!rows[0]) throw new Error(`agent ${id} is not there`);
@@ -93,7 +93,7 @@ export const changeHeldAgent = async (
   changes: Partial<Agent>,
 ): Promise<Agent> => {
   const rows = await Agent.query(db)
-    .patch({ ...changes, updatedAt: raw('now()') as unknown as Date }) // see changeAgent
+    .patch({ ...changes, updatedAt: raw('now()') })
     .where({ id: agentId, holderJobId: jobId })
     .returning('*');
   if (!rows[0]) throw new NotHolder(`job ${jobId} does not hold agent ${agentId}`);

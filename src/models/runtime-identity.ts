@@ -66,8 +66,8 @@ export const revokeRuntimes = async (db: Db | Transaction, agentId: string): Pro
   await RuntimeIdentity.query(db)
     .patch({
       status: 'revoked',
-      revokedAt: raw('now()') as unknown as Date, // Objection takes raw for any column
-      updatedAt: raw('now()') as unknown as Date,
+      revokedAt: raw('now()'),
+      updatedAt: raw('now()'),
     })
     .where({ agentId })
     .whereNot({ status: 'revoked' });

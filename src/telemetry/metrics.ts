@@ -3,7 +3,7 @@ import { collectDefaultMetrics, register } from 'prom-client';
 import type { Log } from './log.js';
 
 /** `/metrics` in the Prometheus format, on a port of its own. */
-export const serveMetrics = (port: number, log: Log): Server => {
+export const serveMetrics = (port: number, address: string, log: Log): Server => {
   collectDefaultMetrics();
   const server = createServer((request, response) => {
     if (request.url !== '/metrics') return void response.writeHead(404).end();
@@ -13,5 +13,5 @@ export const serveMetrics = (port: number, log: Log): Server => {
     );
   });
   server.on('error', (error) => log.error({ err: error.message }, 'the metrics port cannot be served'));
-  return server.listen(port, '0.0.0.0');
+  return server.listen(port, address);
 };

@@ -60,7 +60,8 @@ test('two provisions at once are one job', async (t) => {
   const { id } = await ada.anAgent();
   const replies = await Promise.all(Array.from({ length: 8 }, () => ada.call('agents.provision', { id })));
   t.is(new Set(replies.map((reply) => reply.body.job.id)).size, 1);
-  t.deepEqual(replies.map((reply) => reply.status).toSorted(), [200, 200, 200, 200, 200, 200, 200, 202]);
+  t.is(replies.filter((reply) => reply.status === 202).length, 1);
+  t.is(replies.filter((reply) => reply.status === 200).length, 7);
   await ada.finished(replies[0]?.body.job);
   t.is(stack().host.machinesOf(id).length, 1);
 });

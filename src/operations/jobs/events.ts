@@ -36,5 +36,8 @@ async function* changesOf(watch: Watch, jobId: string, after: number, signal: Ab
 export const events: Operation<'jobs.events'> = async ({ db, jobs }, { caller, params, lastEventId, signal }) => {
   if (!(await findOwnJob(db, caller.userId, params.id))) throw new ApiError('not_found', 'There is no such job.');
   const watch: Watch = (id, listener) => jobs.watch.watch(id, listener);
-  return { status: 200, events: changesOf(watch, params.id, lastEventId, AbortSignal.any([signal, jobs.watch.leaving])) };
+  return {
+    status: 200,
+    events: changesOf(watch, params.id, lastEventId, AbortSignal.any([signal, jobs.watch.leaving])),
+  };
 };

@@ -5,7 +5,7 @@ import { entitlementOf } from '../entitlement.js';
 import type { Operation } from '../operation.js';
 
 export const update: Operation<'users.update'> = async ({ db, plans }, { caller, body }) => {
-  const changes = Object.keys(body).length === 0 ? {} : { ...body, updatedAt: raw('now()') as unknown as Date }; // Objection takes raw for any column
+  const changes = Object.keys(body).length === 0 ? {} : { ...body, updatedAt: raw('now()') }; // Objection takes raw for any column
   const user = await (
     Object.keys(changes).length === 0
       ? User.query(db).findById(caller.userId)
