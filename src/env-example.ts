@@ -30,7 +30,7 @@ const entry = (name: string, schema: z.ZodType): string => {
 export const envExample = (): string => {
   const told = new Set<string>();
   const parts = Object.entries(settings).map(([group, schemas]) => {
-    const fresh = Object.entries(schemas).filter(([name]) => !told.has(name));
+    const fresh = Object.entries<z.ZodType>(schemas).filter(([name]) => !told.has(name));
     for (const [name] of fresh) told.add(name);
     const title = group === 'common' ? 'every process' : group;
     return [`# --- ${title} ---\n`, ...fresh.map(([name, schema]) => entry(name, schema))].join('\n');

@@ -20,6 +20,10 @@ export interface DbOptions {
   name: string;
 }
 
+const ignore = (): void => undefined;
+/** Knex prints plain text to standard output; what it has to say reaches whoever asked as an error, and from there our log. */
+const silent: Knex.Logger = { debug: ignore, warn: ignore, error: ignore, deprecate: ignore };
+
 /** One pool a process. Nothing waits for the database longer than 5 s to connect, 10 s for a statement. */
 export const makeDb = ({ url, max = 10, name }: DbOptions): Db =>
   // The named export of knex fails at run time in ESM.
@@ -38,6 +42,7 @@ export const makeDb = ({ url, max = 10, name }: DbOptions): Db =>
     } as Knex.PgConnectionConfig, // knex does not know every option it hands to pg
     pool: { min: 0, max, idleTimeoutMillis: 30_000 },
     acquireConnectionTimeout: 5_000,
+    log: silent,
     ...objection.knexSnakeCaseMappers(),
   });
 
@@ -46,6 +51,8 @@ const unavailableCodes = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
   '57P01', // admin_shutdown
@@ -54,6 +61,10 @@ const unavailableCodes = new Set([
   '53300', // too_many_connections
   '57014', // statement timeout
 ]);
+
+/** What pg says of a connection that broke, hangs, or was never made; it gives these no code. */
+const withoutCode =
+  /Connection terminated|Connection ended|timeout expired|timeout exceeded when trying to connect|Query read timeout|is not queryable/i;
 
 /** Whether an error says that the database cannot be reached now, rather than that the query is wrong. */
 export const isUnavailable = (error: unknown): boolean => {
@@ -64,7 +75,5 @@ export const isUnavailable = (error: unknown): boolean => {
   if (nativeError !== undefined && nativeError !== error) return isUnavailable(nativeError);
   const code: unknown = Reflect.get(error, 'code');
   if (typeof code === 'string' && (unavailableCodes.has(code) || code.startsWith('08'))) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Connection ended/i.test(
-    error.message,
-  ); // pg gives these no code
+  return withoutCode.test(error.message);
 };
