@@ -27,7 +27,10 @@ const common = {
   TEMPORAL_QUEUE_PREFIX: z.string().max(60).default('').describe('Put before every task queue name'),
   ENCRYPTION_KEYS: z
     .string()
-    .min(1)
+    .regex(
+      /^[\w-]{1,32}:[A-Za-z0-9+/]{43}=(\s*,\s*[\w-]{1,32}:[A-Za-z0-9+/]{43}=)*$/,
+      'must be `<id>:<base64 of 32 bytes>`, comma separated',
+    )
     .describe('Keys at rest, `<id>:<base64 of 32 bytes>`, comma separated; the first one encrypts'),
   LISTEN_ADDRESS: z.string().default('127.0.0.1').describe('Address that this process listens on, on all of its ports'),
   METRICS_PORT: port.optional().describe('Port of /metrics (Prometheus) of this process; absent = none'),

@@ -26,7 +26,12 @@ const installRuntime = (config: CommonConfig, log: Log): void => {
     ERROR: 'error',
   };
   Runtime.install({
-    logger: new DefaultLogger('INFO', ({ level, message, meta }) => log[levels[level]]({ ...meta }, message)),
+    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
+      // Said by our own line, with the job's id and the code.
+      if (message.startsWith('Activity failed')) return;
+      const { taskToken: _, ...facts } = { ...meta };
+      log[levels[level]](facts, message);
+    }),
     telemetryOptions: {
       logging: { forward: {}, filter: { core: 'WARN', other: 'WARN' } },
       ...(config.METRICS_PORT === undefined

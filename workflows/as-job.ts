@@ -1,4 +1,13 @@
-import { CancellationScope, isCancellation, log, setCurrentDetails, sleep } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  isCancellation,
+  log,
+  setCurrentDetails,
+  sleep,
+} from '@temporalio/workflow';
+import type { Outcome } from '../activities/control.js';
 import type { AgentJobInput, StepInput } from '../activities/job-activity.js';
 import { control, controlWaits } from './activities.js';
 import { outcomeOf } from './failure.js';
@@ -41,7 +50,9 @@ export const asJob = async <Step extends string>(
     setCurrentDetails(`**${name}**`);
     const withOptions = activity as unknown as WithOptions<Extra>; // every proxied activity has it, the type of the proxy's keys does not say so
     // The cast joins what the caller gave in two parts.
-    return withOptions.executeWithOptions({ summary: name }, [{ jobId, agentId, step: name, ...extra } as StepInput & Extra]);
+    return withOptions.executeWithOptions({ summary: name }, [
+      { jobId, agentId, step: name, ...extra } as StepInput & Extra,
+    ]);
   };
 
   const { deadlineSeconds, steps, patienceSeconds = 300, takeOver = false } = options;
@@ -74,6 +85,15 @@ export const asJob = async <Step extends string>(
     setCurrentDetails(`**${outcome.status}**${outcome.error ? `: ${outcome.error.code}` : ''}`);
     await control().finishJob({ jobId, agentId, outcome });
   });
+  closeAs(outcome);
+};
+
+/** Closes the workflow as its job ended, so that operators find failures where they look for them. The row is settled by now. */
+const closeAs = ({ status, error }: Outcome): void => {
+  if (status === 'succeeded') return;
+  if (status === 'canceled' && CancellationScope.current().consideredCancelled)
+    throw new CancelledFailure(error?.code ?? 'canceled');
+  throw ApplicationFailure.nonRetryable(error?.message ?? status, error?.code ?? status);
 };
 
 /** Runs the story in a scope that the deadline cancels; what came of it, never a throw. */

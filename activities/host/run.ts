@@ -20,6 +20,9 @@ const deadStates = new Set(['failed', 'destroyed', 'destroying', 'launch_failed'
 /** A machine that was told to start and still lies stopped after so long will not start by itself. */
 const STOPPED_MS = 10_000;
 
+/** Times POLL_MS / 2: how long a start waits for a configuration to settle before the attempt is given up. */
+const SETTLE_TRIES = 20;
+
 const notReady = (why: string): VendorError =>
   new VendorError('machine_not_ready', `The machine did not become ready: ${why}.`, { retryable: false });
 
@@ -33,7 +36,16 @@ export const makeRunActivities = (deps: HostDeps) => {
       const machine = await host.findMachine(appOf(agent), agent.hostMachineId ?? '', signal);
       if (!machine) throw new VendorError('not_found', 'host: the machine is gone', { retryable: false });
       if (startedStates.has(machine.state)) return;
-      await readBackOnConflict(host.startMachine(appOf(agent), machine.id, signal));
+      // Its new configuration may still be on the way in: the host says 412 until then.
+      for (let tries = 0; ; tries++) {
+        try {
+          return await host.startMachine(appOf(agent), machine.id, signal);
+        } catch (error) {
+          if (!hasStatus(error, 409, 412) || tries === SETTLE_TRIES)
+            return await readBackOnConflict(Promise.reject(error));
+          await sleep(POLL_MS / 2, undefined, { signal });
+        }
+      }
     }),
 
     /** A machine that lies stopped is asked to start, once. */

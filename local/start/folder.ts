@@ -22,6 +22,8 @@ export const worldDir = (): string => resolve(process.env['LOCAL_DIR'] || '.loca
 export async function openFolder(dir: string): Promise<WorldFolder> {
   const lock = join(dir, 'starter.json');
   try {
+    // Node's own recursive mkdir never comes back from these.
+    if (/^\/(proc|sys)(\/|$)/.test(dir)) throw new Error('nothing can be kept there');
     await mkdir(join(dir, 'logs'), { recursive: true });
     await takeLock(dir, lock);
   } catch (error) {

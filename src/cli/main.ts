@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { Command } from 'commander';
 import { readConfig } from '../config.js';
 import { dumpSchema } from '../db/dump-schema.js';

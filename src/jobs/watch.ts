@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import pg from 'pg';
 import type { Db } from '../db/knex.js';
 import { Job } from '../models/job.js';
@@ -25,6 +26,7 @@ export class JobWatch {
   #closed = false;
 
   constructor(db: Db, url: string, log: Log) {
+    setMaxListeners(0, this.#leaving.signal); // one for each who waits
     this.#db = db;
     this.#url = url;
     this.#log = log;

@@ -7,7 +7,7 @@ import test from 'ava';
 import { historiesFolder } from './recorded.js';
 import { startStack } from './a-stack.js';
 
-/** Not a test: lives each workflow once and keeps its history. Run by `npm run record-histories -- <release>`. */
+/** Not a test: lives each workflow once and keeps its history. Run by `RELEASE=<version> npm run record-histories`. */
 const release = process.env['RELEASE'] ?? 'unreleased';
 
 test('records one history of each workflow', async (t) => {

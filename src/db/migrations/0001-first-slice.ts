@@ -34,7 +34,7 @@ export const up = async (db: Knex): Promise<void> => {
       host_volume_id text,
       host_machine_id text,
       host_secrets_version bigint,
-      -- Whether a volume was ever mounted: from then on only agent.delete may remove it.
+      -- When a machine was first asked for that mounts the volume; whether one holds data the host is asked.
       volume_attached_at timestamptz(3),
       provisioned_at timestamptz(3),
       region text,
