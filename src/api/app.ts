@@ -85,6 +85,8 @@ export const makeServer = (app: Koa<RequestState>): Server => {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: 65_000,
+      // Left to the application, whose refusals are problem documents.
+      requireHostHeader: false,
     },
     (request, response) => void handle(request, response),
   );

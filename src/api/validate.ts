@@ -2,10 +2,13 @@ import type { z } from 'zod';
 import type { EndpointRecord } from '../contract/endpoint.js';
 import { ApiError, type FieldError } from '../contract/errors.js';
 
+/** What a caller sent may be part of a message; it is not sent back at length. */
+const MESSAGE_LENGTH = 200;
+
 const fieldErrors = (error: z.ZodError, root: string): FieldError[] =>
   error.issues.slice(0, 20).map((issue) => ({
     pointer: [root, ...issue.path.map((key) => String(key).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/'),
-    message: issue.message,
+    message: issue.message.slice(0, MESSAGE_LENGTH),
   }));
 
 const refuse = (what: string, errors: FieldError[]): ApiError =>

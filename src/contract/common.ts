@@ -30,7 +30,8 @@ const wholeNumber = (min: number, max: number) =>
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.number().int().min(min).max(max));
+    .pipe(z.number().int().min(min).max(max))
+    .meta({ type: 'integer', minimum: min, maximum: max, pattern: undefined });
 
 export const Page = {
   limit: wholeNumber(1, 100).optional().describe('How many at most, 1 to 100; 50 unless told'),

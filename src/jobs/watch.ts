@@ -70,6 +70,7 @@ export class JobWatch {
         last = job;
         if (job.isFinished) done();
       });
+      if (signal?.aborted === true || this.leaving.aborted) done();
     });
   }
 

@@ -11,7 +11,9 @@ export class KeyRing {
   readonly #keys: Map<string, Buffer>;
 
   constructor(text: string) {
-    this.#keys = new Map(text.split(',').map(parseKey));
+    const entries = text.split(',').map(parseKey);
+    this.#keys = new Map(entries);
+    if (this.#keys.size < entries.length) throw new Error('ENCRYPTION_KEYS names a key twice');
     this.currentId = text.slice(0, text.indexOf(':')).trim();
   }
 

@@ -23,7 +23,8 @@ export const seal = (keys: KeyRing, place: string, plain: string): Sealed => {
 /** Throws when the ciphertext was altered or belongs to another place. */
 export const unseal = (keys: KeyRing, place: string, sealed: Sealed): string => {
   const bytes = Buffer.from(sealed.text, 'base64');
-  const decipher = createDecipheriv('aes-256-gcm', keys.key(sealed.keyId, PURPOSE), Buffer.from(sealed.nonce, 'base64'))
+  const nonce = Buffer.from(sealed.nonce, 'base64');
+  const decipher = createDecipheriv('aes-256-gcm', keys.key(sealed.keyId, PURPOSE), nonce, { authTagLength: TAG_BYTES })
     .setAAD(Buffer.from(place))
     .setAuthTag(bytes.subarray(-TAG_BYTES));
   return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()]).toString('utf8');

@@ -49,8 +49,10 @@ export class ACaller {
   }
 
   async request(method: string, path: string, { query, body, headers }: CallOptions = {}): Promise<Reply> {
-    const search = new URLSearchParams(Object.entries(query ?? {}).map(([key, value]): [string, string] => [key, String(value)]));
-    const response = await fetch(`${this.url}${path}${search.size > 0 ? `?${search}` : ''}`, {
+    const search = new URLSearchParams(
+      Object.entries(query ?? {}).map(([key, value]): [string, string] => [key, String(value)]),
+    );
+    const response = await fetch(`${this.url}${path}${search.size > 0 ? `?${search.toString()}` : ''}`, {
       method,
       headers: {
         ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }),
@@ -88,7 +90,9 @@ export class ACaller {
   async finished(job: { id: string }, seconds = 60): Promise<Job> {
     const until = Date.now() + seconds * 1_000;
     for (;;) {
-      const reply = await this.call('jobs.get', { id: job.id }, { headers: { prefer: 'wait=5' } }).catch(() => undefined);
+      const reply = await this.call('jobs.get', { id: job.id }, { headers: { prefer: 'wait=5' } }).catch(
+        () => undefined,
+      );
       if (reply?.status === 200 && reply.body.finishedAt !== null) return reply.body as Job;
       if (Date.now() > until) throw new Error(`not finished in ${seconds} s: ${JSON.stringify(reply?.body)}`);
       if (reply?.status !== 200) await sleep(200);

@@ -5,8 +5,9 @@ import { migrate } from '../../src/db/migrate.js';
 import { migrations } from '../../src/db/migrations/index.js';
 
 const TEMPLATE_LOCK = 7_262_002;
-/** One template for each state of the migrations, so that a server that outlives a run serves the next one too. */
-const template = `acp_template_${process.env['TEST_RUN'] ?? 'x'}_${migrations.length}`;
+/** One template a run: a server may outlive it, and the next run may have other migrations of the same names. */
+const templateOf = (run: string): string => `acp_template_${run}_${migrations.length}`;
+const template = templateOf(process.env['TEST_RUN'] ?? 'x');
 
 export const adminUrl = (): string => {
   const url = process.env['TEST_DATABASE_URL'];
@@ -14,14 +15,14 @@ export const adminUrl = (): string => {
   return url;
 };
 
-const named = (name: string): string => {
-  const url = new URL(adminUrl());
+const named = (server: string, name: string): string => {
+  const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
 };
 
-const asAdmin = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
-  const client = new pg.Client({ connectionString: adminUrl() });
+const asAdmin = async <T>(server: string, work: (client: pg.Client) => Promise<T>): Promise<T> => {
+  const client = new pg.Client({ connectionString: server });
   await client.connect();
   try {
     return await work(client);
@@ -31,16 +32,26 @@ const asAdmin = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> =
 };
 
 /** Creates and migrates the template, once for all test processes. The caller holds the lock. */
-const ensureTemplate = async (client: pg.Client): Promise<void> => {
+const ensureTemplate = async (client: pg.Client, server: string): Promise<void> => {
   const { rowCount } = await client.query('select 1 from pg_database where datname = $1 and datistemplate', [template]);
   if (rowCount) return;
   await client.query(`drop database if exists ${template}`);
   await client.query(`create database ${template}`);
-  const db = makeDb({ url: named(template), name: 'acp-test-template' });
+  const db = makeDb({ url: named(server, template), name: 'acp-test-template' });
   await migrate(db);
   await db.destroy();
   await client.query(`alter database ${template} is_template true`);
 };
+
+/** Removes the template of a run from a server that outlives it. */
+export const dropTemplate = (server: string, run: string): Promise<void> =>
+  asAdmin(server, async (client) => {
+    const name = templateOf(run);
+    const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [name]);
+    if (!rowCount) return;
+    await client.query(`alter database ${name} is_template false`);
+    await client.query(`drop database ${name} with (force)`);
+  });
 
 export interface TestDatabase {
   url: string;
@@ -48,18 +59,30 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of its own, cloned from the migrated template. */
-export const aDatabase = async (): Promise<TestDatabase> => {
-  const name = `acp_test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(async (client) => {
+const aName = (): string => `acp_test_${randomBytes(6).toString('hex')}`;
+
+const testDatabase = (name: string, server: string): TestDatabase => ({
+  url: named(server, name),
+  name,
+  drop: () =>
+    asAdmin(server, async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
+});
+
+/** A database that nobody has migrated. */
+export const anEmptyDatabase = async (server = adminUrl()): Promise<TestDatabase> => {
+  const name = aName();
+  await asAdmin(server, (client) => client.query(`create database ${name}`));
+  return testDatabase(name, server);
+};
+
+/** A database of its own, cloned from the migrated template; on the server of the run unless told of another one (a superuser's URL). */
+export const aDatabase = async (server = adminUrl()): Promise<TestDatabase> => {
+  const name = aName();
+  await asAdmin(server, async (client) => {
     // Cloning needs the template to itself: one at a time.
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
-    await ensureTemplate(client);
+    await ensureTemplate(client, server);
     await client.query(`create database ${name} template ${template}`);
   });
-  return {
-    url: named(name),
-    name,
-    drop: () => asAdmin(async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
-  };
+  return testDatabase(name, server);
 };

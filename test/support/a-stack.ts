@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestFn } from 'ava';
@@ -14,11 +13,15 @@ import { makeLog } from '../../src/telemetry/log.js';
 import { ACaller } from './a-caller.js';
 import { aDatabase } from './a-database.js';
 import { anIssuer, type Issuer } from './an-issuer.js';
-import { startWorkers } from './workers.js';
+import { type Queue, startWorkers } from './workers.js';
 
 export interface StackOptions {
-  /** Workers in this process; none for tests that do not need jobs to run, or bring their own. */
-  workers?: boolean;
+  /** Workers in this process; none, or some, for tests that do not need jobs to run, or bring their own. */
+  workers?: boolean | readonly Queue[];
+  /** The API in this process; false for tests that run it as a process, by `env`. */
+  api?: boolean;
+  /** Superuser's URL of a database server of the test's own; the run's unless set. */
+  databaseServer?: string;
   /** Settings of the API and the workers, over those of the stack. */
   env?: Record<string, string>;
 }
@@ -40,10 +43,28 @@ export const HOST_TOKEN = 'host-token';
 const plansFile = 'test/support/plans.json';
 let users = 0;
 
+/** The API in this process. Returns what stops it. */
+const startApi = async (env: Record<string, string>): Promise<() => Promise<void>> => {
+  const config = readConfig('api', env);
+  const api = makeApi(config, makeLog('api', config.LOG_LEVEL));
+  api.server.listen(config.PORT, '127.0.0.1');
+  await once(api.server, 'listening');
+  api.jobs.run();
+  return async () => {
+    await drain(api.server);
+    await api.close();
+  };
+};
+
 /** Everything but the engine, in this process: a database of its own, the host stand-in with real machines, the API, the workers. */
-export const startStack = async ({ workers = true, env: extra = {} }: StackOptions = {}): Promise<Stack> => {
+export const startStack = async ({
+  workers = true,
+  api: isApiHere = true,
+  databaseServer,
+  env: extra = {},
+}: StackOptions = {}): Promise<Stack> => {
   const closers: (() => Promise<unknown>)[] = [];
-  const database = await aDatabase();
+  const database = await aDatabase(databaseServer);
   closers.push(() => database.drop());
   const dir = await mkdtemp(join(tmpdir(), 'acp-stack-'));
   closers.push(() => rm(dir, { recursive: true, force: true, maxRetries: 3 }));
@@ -73,23 +94,13 @@ export const startStack = async ({ workers = true, env: extra = {} }: StackOptio
     MACHINE_IMAGE: 'reference-runtime',
     ...extra,
   };
-  const config = readConfig('api', env);
-  const log = makeLog('api', config.LOG_LEVEL);
-  const api = makeApi(config, log);
-  api.server.listen(config.PORT, '127.0.0.1');
-  await once(api.server, 'listening');
-  api.jobs.run();
-  closers.push(async () => {
-    await drain(api.server);
-    await api.close();
-  });
-  if (workers) closers.push(await startWorkers(env));
+  if (isApiHere) closers.push(await startApi(env));
+  if (workers !== false) closers.push(await startWorkers(env, workers === true ? undefined : workers));
   const db = makeDb({ url: database.url, max: 4, name: 'acp-test' });
   closers.push(() => db.destroy());
-  const address = api.server.address() as AddressInfo; // a TCP server has one
 
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     db,
     host,
     issuer,
@@ -97,7 +108,7 @@ export const startStack = async ({ workers = true, env: extra = {} }: StackOptio
     user: async (name = `user${++users}`, claims = {}) => new ACaller(url, await issuer.token(name, claims)),
     nobody: () => new ACaller(url, undefined),
     close: async () => {
-      for (const close of closers.reverse()) await close();
+      for (const close of closers.toReversed()) await close();
     },
   };
 };

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,8 +8,10 @@ import { Failure } from '../../local/process/failure.js';
 import type { RunningList } from '../../local/process/leftovers.js';
 import { freePort } from '../../local/process/ports.js';
 import { startTemporal } from '../../local/temporal/start.js';
+import { dropTemplate } from './a-database.js';
 import { endLeftoverRuns, ownRun, runFolderPrefix, runningListOf } from './leftover-runs.js';
 import { runAva } from './run-ava.js';
+import { uncalledEndpoints } from './uncalled-endpoints.js';
 
 /** `npm test`: one PostgreSQL and one Temporal for the whole run, then AVA, then both are stopped. */
 
@@ -37,16 +40,30 @@ async function run(args: readonly string[]): Promise<number> {
   const starts = [database(folder, running), temporal(folder, running)] as const;
   await Promise.allSettled(starts); // so that what did start is stopped although the other did not
   const [databaseUrl, temporalAddress] = await Promise.all(starts);
+  const testRun = randomBytes(4).toString('hex');
+  const calledFile = join(folder, 'called');
   const env = {
     ...process.env,
     TEST_DATABASE_URL: databaseUrl,
     TEST_TEMPORAL_ADDRESS: temporalAddress,
+    TEST_RUN: testRun,
+    TEST_CALLED_FILE: calledFile,
   };
-  return runAva(args, env, interrupted.signal);
+  const code = await runAva(args, env, interrupted.signal);
+  if (givenDatabase() !== undefined) await dropTemplate(databaseUrl, testRun);
+  if (code !== 0 || args.length > 0) return code; // some of the tests do not call everything
+  const uncalled = await uncalledEndpoints(calledFile);
+  if (uncalled.length === 0) return 0;
+  console.error(`test: no test calls ${uncalled.join(', ')}: every endpoint of the table needs one that does`);
+  return 1;
+}
+
+function givenDatabase(): string | undefined {
+  return process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
 }
 
 async function database(folder: string, running: RunningList): Promise<string> {
-  const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL'];
+  const given = givenDatabase();
   if (given) {
     say('PostgreSQL as the environment says');
     return given;

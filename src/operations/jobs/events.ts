@@ -17,6 +17,8 @@ async function* changesOf(watch: Watch, jobId: string, after: number, signal: Ab
   signal.addEventListener('abort', onAbort);
   try {
     for (let seen = after; !signal.aborted;) {
+      // A version that never was: begin with what there is.
+      if (newest && newest.version < seen) seen = 0;
       if (newest && newest.version > seen) {
         seen = newest.version;
         yield { id: newest.version, job: presentJob(newest) };

@@ -29,6 +29,8 @@ export type VerifyIdentity = (token: string) => Promise<Identity>;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const DISCOVERY_TIMEOUT_MS = 5_000;
 
+const keyTroubles = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
+
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -54,7 +56,8 @@ const refusal = (error: unknown, audience: string): ApiError => {
         tokenSent: true,
       },
     );
-  if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) return unavailable();
+  // Its keys could not be had: that says nothing of the token, which must not be thrown away.
+  if (!(error instanceof errors.JOSEError) || keyTroubles.has(error.code)) return unavailable();
   return new ApiError('unauthenticated', 'The token is not one of our identity provider.', { tokenSent: true });
 };
 

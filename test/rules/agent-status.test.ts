@@ -1,0 +1,46 @@
+import test from 'ava';
+import type { AgentStatus, DesiredStatus } from '../../src/contract/shapes/agent.js';
+import { type JobKind, jobKinds } from '../../src/contract/shapes/job.js';
+import { onAccepted, onEnded } from '../../src/rules/agent-status.js';
+
+interface Expected {
+  accepted: AgentStatus;
+  desired: DesiredStatus | undefined;
+  succeeded: AgentStatus;
+}
+
+/** The table of contract.md, section Agents. A deleted agent is shown no more; what its row says is of no matter. */
+const expected: Record<JobKind, Expected> = {
+  'agent.provision': { accepted: 'provisioning', desired: 'online', succeeded: 'online' },
+  'agent.start': { accepted: 'starting', desired: 'online', succeeded: 'online' },
+  'agent.stop': { accepted: 'stopping', desired: 'offline', succeeded: 'offline' },
+  'agent.delete': { accepted: 'deleting', desired: 'deleted', succeeded: 'deleting' },
+  'agent.rotate-gateway-token': { accepted: 'updating', desired: undefined, succeeded: 'online' },
+};
+
+for (const kind of jobKinds) {
+  const { accepted, desired, succeeded } = expected[kind];
+
+  test(`${kind} makes its agent ${accepted} when it is accepted`, (t) => {
+    t.is(onAccepted[kind].status, accepted);
+    t.is(onAccepted[kind].desiredStatus, desired, desired ? 'and says where it is to go' : 'and changes no wish');
+  });
+
+  test(`${kind} leaves its agent ${succeeded} when it succeeds`, (t) => {
+    t.deepEqual(onEnded(kind, 'succeeded', desired ?? 'online'), { status: succeeded });
+  });
+
+  test(`${kind} leaves its agent in error, with its wish, when it fails`, (t) => {
+    for (const wish of ['online', 'offline', 'deleted'] as const)
+      t.deepEqual(onEnded(kind, 'failed', wish), { status: 'error' });
+  });
+
+  test(`${kind} leaves its agent offline, wishing no more, when it is canceled`, (t) => {
+    for (const wish of ['online', 'offline', 'deleted'] as const)
+      t.deepEqual(onEnded(kind, 'canceled', wish), { status: 'offline', desiredStatus: 'offline' });
+  });
+}
+
+test('a token rotated while the machine was to be off does not make it online', (t) => {
+  t.deepEqual(onEnded('agent.rotate-gateway-token', 'succeeded', 'offline'), { status: 'offline' });
+});
