@@ -32,13 +32,15 @@ const safeHeaders = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
+const safeHeaderList = Object.entries(safeHeaders);
+
 /** The Koa application: named steps, top to bottom. */
 export const makeApp = ({ deps, recognize, health, publicUrl, requests }: ApiOptions): Koa<RequestState> => {
   const app = new Koa<RequestState>();
   app.use(identifyAndLog(requests));
-  app.use(async (ctx, next) => {
-    ctx.set(safeHeaders);
-    await next();
+  app.use((ctx, next) => {
+    for (const [name, value] of safeHeaderList) ctx.res.setHeader(name, value);
+    return next();
   });
   app.use(renderErrors(deps.log));
   app.use(serveHealth(health));

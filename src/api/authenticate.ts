@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Auth } from '../contract/endpoint.js';
 import { ApiError } from '../contract/errors.js';
@@ -30,12 +29,11 @@ export const makeAuthenticate = (recognize: Recognizers) => {
   const remembered = new LRUCache<string, UserCaller>({ max: REMEMBERED });
 
   const user = async (token: string): Promise<UserCaller> => {
-    const key = createHash('sha256').update(token).digest('base64');
-    const known = remembered.get(key);
+    const known = remembered.get(token);
     if (known) return known;
     const { caller, expiresAt } = await recognize.user(token);
     const ttl = Math.min(MEMORY_MS, expiresAt - Date.now());
-    if (ttl > 0) remembered.set(key, caller, { ttl });
+    if (ttl > 0) remembered.set(token, caller, { ttl });
     return caller;
   };
 

@@ -44,7 +44,8 @@ export const serveDocs = (publicUrl: string) => {
       ([name, type]) => [`/api/docs/${name}`, { type, body: readFileSync(join(folder, name)) }] as const,
     ),
   ]);
-  return async (ctx: ParameterizedContext, next: Next): Promise<void> => {
+  return (ctx: ParameterizedContext, next: Next): Promise<void> | void => {
+    if (!ctx.path.startsWith('/api/docs') && ctx.path !== '/api/openapi.json') return next();
     const file = ctx.method === 'GET' || ctx.method === 'HEAD' ? files.get(ctx.path.replace(/\/$/, '')) : undefined;
     if (!file) return next();
     ctx.set('Content-Security-Policy', policy);

@@ -26,8 +26,8 @@ const untilLeft = (ctx: Ctx): AbortSignal => {
 const send = (ctx: Ctx, endpoint: EndpointRecord, status: number, body: unknown): void => {
   requireOutput(endpoint, status, body);
   ctx.status = status;
-  ctx.set('Cache-Control', 'no-store');
-  ctx.type = 'json';
+  ctx.res.setHeader('Cache-Control', 'no-store');
+  ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8');
   ctx.body = JSON.stringify(body);
 };
 
