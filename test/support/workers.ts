@@ -12,8 +12,13 @@ import { workerDefaults } from '../../workers/defaults.js';
 
 let runtimeInstalled = false;
 
+export type Queue = 'control' | 'host';
+
 /** The workers of a stack, in this process. Returns what stops them. */
-export const startWorkers = async (env: Record<string, string>): Promise<() => Promise<void>> => {
+export const startWorkers = async (
+  env: Record<string, string>,
+  queues: readonly Queue[] = ['control', 'host'],
+): Promise<() => Promise<void>> => {
   if (!runtimeInstalled) {
     Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), shutdownSignals: [] });
     runtimeInstalled = true;
@@ -25,19 +30,18 @@ export const startWorkers = async (env: Record<string, string>): Promise<() => P
   const gateway = makeMachineGateway();
   const keys = new KeyRing(config.ENCRYPTION_KEYS);
   const shared = { ...workerDefaults, connection, shutdownGraceTime: '2s', shutdownForceTime: '5s' } as const;
-  const workers = await Promise.all([
-    Worker.create({
-      ...shared,
-      taskQueue: `${config.TEMPORAL_QUEUE_PREFIX}control`,
+  const parts = {
+    control: () => ({
       workflowBundle: { codePath: workflowBundlePath },
       activities: makeControlActivities({ db }),
     }),
-    Worker.create({
-      ...shared,
-      taskQueue: `${config.TEMPORAL_QUEUE_PREFIX}host`,
-      activities: makeHostActivities({ db, host, gateway, keys, settings: machineSettings(config) }),
-    }),
-  ]);
+    host: () => ({ activities: makeHostActivities({ db, host, gateway, keys, settings: machineSettings(config) }) }),
+  };
+  const workers = await Promise.all(
+    queues.map((queue) =>
+      Worker.create({ ...shared, taskQueue: config.TEMPORAL_QUEUE_PREFIX + queue, ...parts[queue]() }),
+    ),
+  );
   const running = Promise.allSettled(workers.map((worker) => worker.run()));
   return async () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();

@@ -25,7 +25,10 @@ test('an operator sees what a workflow does, for whom, and can search by it', as
     .filter((event) => event.activityTaskScheduledEventAttributes)
     .flatMap((event) => (event.userMetadata?.summary ? [event.userMetadata.summary] : []))
     .map((payload) => defaultPayloadConverter.fromPayload<string>(payload));
-  t.deepEqual(summaries, body.job.steps.map((step: { name: string }) => step.name));
+  t.deepEqual(
+    summaries,
+    body.job.steps.map((step: { name: string }) => step.name),
+  );
   // Visibility is eventually consistent.
   for (let tries = 0; ; tries++) {
     const found = [];
