@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { makeApp, makeServer } from './api/app.js';
 import { BadConfig, type Config, readConfig } from './config.js';
-import { makeDb } from './db/knex.js';
+import { askDatabase, makeDb } from './db/knex.js';
 import { requireSchema } from './db/migrate.js';
 import { Jobs } from './jobs/index.js';
 import { KeyRing } from './models/key-ring.js';
@@ -57,7 +57,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
       runtime: (token) => recognizeRuntime(db, token),
     },
     health: {
-      askDatabase: async () => void (await db.raw('select 1')),
+      askDatabase: () => askDatabase(db),
       isTemporalReachable: () => jobs.isTemporalReachable(),
     },
     publicUrl: config.PUBLIC_URL,

@@ -1,6 +1,6 @@
 import { DefaultLogger, type LogLevel, Runtime, Worker, type WorkerOptions } from '@temporalio/worker';
 import { BadConfig, type CommonConfig } from '../src/config.js';
-import { type Db, makeDb } from '../src/db/knex.js';
+import { askDatabase, type Db, makeDb } from '../src/db/knex.js';
 import { requireSchema } from '../src/db/migrate.js';
 import { missingSearchAttributes } from '../src/jobs/search-attributes.js';
 import { type Log, makeLog } from '../src/telemetry/log.js';
@@ -55,7 +55,7 @@ const readinessOf = async (worker: Worker, db: Db, lacks: () => Promise<string[]
   if (runState !== 'RUNNING') return { ready: false, reason: `the worker is ${runState}` };
   const polling = workflowPollerState === 'POLLING' || activityPollerState === 'POLLING';
   if (!polling) return { ready: false, reason: 'the worker does not poll' };
-  await db.raw('select 1');
+  await askDatabase(db);
   const missing = await lacks();
   if (missing.length > 0)
     return { ready: false, reason: `Temporal lacks ${missing.join(', ')}: run \`agentctl admin temporal apply\`` };

@@ -77,3 +77,14 @@ export const isUnavailable = (error: unknown): boolean => {
   if (typeof code === 'string' && (unavailableCodes.has(code) || code.startsWith('08'))) return true;
   return withoutCode.test(error.message);
 };
+
+/** How long whoever asks for readiness is kept waiting. */
+const ASK_MS = 2_000;
+
+/** Throws when the database does not answer now, also when it says nothing at all. */
+export const askDatabase = async (db: Db): Promise<void> => {
+  const silence = new Promise<never>((_, reject) => {
+    setTimeout(() => reject(new Error('the database does not answer')), ASK_MS).unref();
+  });
+  await Promise.race([db.raw('select 1'), silence]);
+};
