@@ -51,8 +51,18 @@ export const hostWaits = () =>
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
 
-/** Undoing and tearing down: tried for longer, somebody pays for what stays behind. */
+/** Undoing: tried for a while on its own account, then an operator is asked. */
 export const hostUndo = () =>
+  proxyActivities<HostActivities>({
+    taskQueue: queue('host'),
+    startToCloseTimeout: '2m',
+    scheduleToCloseTimeout: '10m',
+    ...careful,
+    retry: { initialInterval: '500ms', maximumInterval: '15s' },
+  });
+
+/** Tearing down: tried for longer, somebody pays for what stays behind. */
+export const hostTearDown = () =>
   proxyActivities<HostActivities>({
     taskQueue: queue('host'),
     startToCloseTimeout: '2m',

@@ -10,7 +10,7 @@ import {
 import type { Outcome } from '../activities/control.js';
 import type { AgentJobInput, StepInput } from '../activities/job-activity.js';
 import { control, controlWaits } from './activities.js';
-import { outcomeOf } from './failure.js';
+import { lostAgent, outcomeOf } from './failure.js';
 
 type Activity<Extra> = (input: StepInput & Extra) => Promise<unknown>;
 
@@ -75,6 +75,7 @@ export const asJob = async <Step extends string>(
         try {
           await undoing();
         } catch (error) {
+          if (lostAgent(error)) break; // another job took over: what is left is its to do
           log.error('could not undo', { jobId, error: String(error) });
           outcome.status = 'failed';
           outcome.error = {
@@ -114,7 +115,8 @@ const withinDeadline = async (seconds: number, story: () => Promise<void>): Prom
     await scope.run(story);
     return { status: 'succeeded' };
   } catch (error) {
-    return outcomeOf(error, deadlinePassed);
+    const isCanceled = CancellationScope.current().consideredCancelled;
+    return outcomeOf(error, { deadlinePassed, isCanceled });
   } finally {
     timer.cancel();
   }

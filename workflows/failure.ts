@@ -11,10 +11,23 @@ const canceled: Outcome = {
   error: { code: 'canceled', message: 'Canceled.', retryable: true, needsOperator: false },
 };
 
+export interface Circumstances {
+  deadlinePassed: boolean;
+  /** The cancel of the workflow was requested. */
+  isCanceled: boolean;
+}
+
+/** Whether an activity found that another job holds the agent by now. */
+export const lostAgent = (error: unknown): boolean => {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure && cause.type === 'superseded';
+};
+
 /** What an error of the story means for the job: the code that the activity gave it. */
-export const outcomeOf = (error: unknown, deadlinePassed: boolean): Outcome => {
+export const outcomeOf = (error: unknown, { deadlinePassed, isCanceled }: Circumstances): Outcome => {
   if (deadlinePassed) return failed('deadline_exceeded', 'The job did not finish in time.');
-  if (isCancellation(error)) return canceled;
+  // Whatever broke on the way out, a worker that had died among it: the job was asked to stop, and it did.
+  if (isCanceled || isCancellation(error)) return canceled;
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const inner = cause instanceof TimeoutFailure && cause.cause ? cause.cause : cause;
   if (inner instanceof ApplicationFailure) {

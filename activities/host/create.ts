@@ -1,8 +1,8 @@
 import { Agent, changeHeldAgent, NotHolder } from '../../src/models/agent.js';
 import { gatewayTokenForMachine } from '../../src/models/gateway-token.js';
 import { ensureRuntimeIdentity, mintBootstrapToken } from '../../src/models/runtime-identity.js';
-import type { HostVolume } from '../../src/providers/host/host.js';
-import { VendorError } from '../../src/providers/vendor-error.js';
+import type { HostMachine, HostVolume } from '../../src/providers/host/host.js';
+import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
 import { gatewayUrlOf, machineConfigOf, volumeNameOf } from '../machine-config.js';
 import {
@@ -24,7 +24,19 @@ const chooseVolume = (volumes: HostVolume[]): HostVolume | undefined => {
   return attached[0] ?? volumes.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt))[0];
 };
 
+const goneMachineStates = new Set(['destroyed', 'destroying']);
 const goneVolumeStates = new Set(['scheduling_destroy', 'pending_destroy']);
+
+/** A create that the host refuses as a duplicate: an attempt whose reply was lost has made it. Look once more before giving up. */
+const orFound = async <T>(create: Promise<T>, find: () => Promise<T | undefined>): Promise<T> => {
+  try {
+    return await create;
+  } catch (error) {
+    const found = hasStatus(error, 409, 412, 422) ? await find() : undefined;
+    if (found === undefined) throw error;
+    return found;
+  }
+};
 
 /** What makes an agent's resources at the host. Each looks before it creates, so that running again finds what the run before left. */
 export const makeCreateActivities = (deps: HostDeps) => {
@@ -41,7 +53,9 @@ export const makeCreateActivities = (deps: HostDeps) => {
     for (const [index, region] of regions.entries()) {
       try {
         const volume = { name: volumeNameOf(agent), region, sizeGb: settings.volumeGb };
-        await host.createVolume(appOf(agent), volume, signal);
+        await orFound(host.createVolume(appOf(agent), volume, signal), async () =>
+          chooseVolume(await volumesOf(agent, signal)),
+        );
         return;
       } catch (error) {
         const full = error instanceof VendorError && error.code === 'host_capacity';
@@ -50,13 +64,66 @@ export const makeCreateActivities = (deps: HostDeps) => {
     }
   };
 
+  const updateMachine = async (agent: Agent, present: HostMachine, signal: AbortSignal): Promise<HostMachine> => {
+    const runtime = await runtimeOf(deps, agent);
+    const update = {
+      config: machineConfigOf(agent, runtime.id, settings),
+      currentVersion: present.version,
+      minSecretsVersion: agent.hostSecretsVersion ?? 0,
+    };
+    return readBackOnConflict(host.updateMachine(appOf(agent), present.id, update, signal));
+  };
+
+  /** The machine of the agent's name, else a new one. One that lies switched off gets the new credentials; who waits for it switches it on. */
+  const findOrCreateMachine = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<void> => {
+    const app = appOf(agent);
+    const there = pickMachine(agent, await host.listMachines(app, signal));
+    const runtime = await runtimeOf(deps, agent);
+    const machine =
+      there ??
+      (await orFound(
+        host.createMachine(
+          app,
+          {
+            name: agent.hostName,
+            region: agent.region ?? settings.regions[0] ?? '',
+            config: machineConfigOf(agent, runtime.id, settings),
+            minSecretsVersion: agent.hostSecretsVersion ?? 0,
+          },
+          signal,
+        ),
+        async () => pickMachine(agent, await host.listMachines(app, signal)),
+      ));
+    await changeHeldAgent(db, jobId, agent.id, { hostMachineId: machine.id, machine: snapshotOf(machine) });
+    if (there && stillStates.has(there.state)) await updateMachine(agent, there, signal);
+  };
+
+  /**
+   * Makes sure that the volume with the agent's data is there before a machine is made anew: by its id, else by its exact name.
+   * Fails closed: an empty volume mounted over a user's data would be the worst of all repairs.
+   */
+  const requireVolume = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<void> => {
+    const volumes = await volumesOf(agent, signal);
+    if (volumes.some((volume) => volume.id === agent.hostVolumeId)) return;
+    const volume = chooseVolume(volumes);
+    if (!volume)
+      throw new VendorError('conflict', 'host: the volume with the data of the agent is gone', { retryable: false });
+    await changeHeldAgent(db, jobId, agent.id, { hostVolumeId: volume.id, region: volume.region });
+  };
+
   return {
     createHostApp: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
       const found = await host.findApp(agent.hostName, signal);
       if (found === 'taken')
         throw new VendorError('conflict', 'host: the name of the app is taken', { retryable: false });
-      if (found === 'free') await host.createApp(agent.hostName, signal);
+      if (found === 'free') {
+        const isOurs = async () => ((await host.findApp(agent.hostName, signal)) === 'ours' ? true : undefined);
+        await orFound(
+          host.createApp(agent.hostName, signal).then(() => true),
+          isOurs,
+        );
+      }
       try {
         const gatewayUrl = gatewayUrlOf(settings, agent.hostName);
         await changeHeldAgent(db, input.jobId, agent.id, { hostAppName: agent.hostName, gatewayUrl });
@@ -98,47 +165,21 @@ export const makeCreateActivities = (deps: HostDeps) => {
 
     createHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
-      const app = appOf(agent);
-      const runtime = await runtimeOf(deps, agent);
-      // From here on a machine may exist that mounts the volume, whether or not we ever hear of it.
-      await changeHeldAgent(db, input.jobId, agent.id, { volumeAttachedAt: agent.volumeAttachedAt ?? new Date() });
-      const config = machineConfigOf(agent, runtime.id, settings);
-      const minSecretsVersion = agent.hostSecretsVersion ?? 0;
-      const there = pickMachine(agent, await host.listMachines(app, signal));
-      const region = agent.region ?? settings.regions[0] ?? '';
-      const machine =
-        there ??
-        (await readBackOnConflict(
-          host.createMachine(app, { name: agent.hostName, region, config, minSecretsVersion }, signal),
-        ));
-      await changeHeldAgent(db, input.jobId, agent.id, { hostMachineId: machine.id, machine: snapshotOf(machine) });
-      // One that an earlier provision left behind switched off gets the new credentials; who waits for it switches it on.
-      if (there && stillStates.has(there.state)) {
-        const update = { config, currentVersion: there.version, minSecretsVersion };
-        await readBackOnConflict(host.updateMachine(app, there.id, update, signal));
-      }
+      await findOrCreateMachine(agent, input.jobId, signal);
     }),
 
-    /** Gives the machine its present configuration and secrets. A running machine is restarted by the host, a stopped one stays stopped. */
+    /**
+     * Gives the machine its present configuration and secrets. A running machine is restarted by the host, a stopped one stays
+     * stopped; one that the host says is gone (404) is found again by its name, or replaced, with the same volume.
+     */
     configureHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
-      const runtime = await runtimeOf(deps, agent);
-      const app = appOf(agent);
-      const id = agent.hostMachineId ?? '';
-      const present = await host.findMachine(app, id, signal);
-      if (!present) throw new VendorError('not_found', 'host: the machine is gone', { retryable: false });
-      const machine = await readBackOnConflict(
-        host.updateMachine(
-          app,
-          id,
-          {
-            config: machineConfigOf(agent, runtime.id, settings),
-            currentVersion: present.version,
-            minSecretsVersion: agent.hostSecretsVersion ?? 0,
-          },
-          signal,
-        ),
-      );
+      const present = agent.hostMachineId && (await host.findMachine(appOf(agent), agent.hostMachineId, signal));
+      if (!present || goneMachineStates.has(present.state)) {
+        await requireVolume(agent, input.jobId, signal);
+        return findOrCreateMachine(await toAgent(deps, input), input.jobId, signal);
+      }
+      const machine = await updateMachine(agent, present, signal);
       await changeHeldAgent(db, input.jobId, agent.id, { machine: snapshotOf(machine) });
     }),
   };

@@ -51,10 +51,12 @@ export const readBackOnConflict = async <T>(effect: Promise<T>): Promise<T> => {
   }
 };
 
+const isGoing = (machine: HostMachine): boolean => ['destroyed', 'destroying'].includes(machine.state);
+
 /** The agent's machine among those of its app: the one whose id is known, else the one of its name. */
 export const pickMachine = (agent: Agent, machines: HostMachine[]): HostMachine | undefined =>
-  machines.find((machine) => machine.id === agent.hostMachineId) ??
-  machines.find((machine) => machine.name === agent.hostName && machine.state !== 'destroyed');
+  machines.find((machine) => machine.id === agent.hostMachineId && !isGoing(machine)) ??
+  machines.find((machine) => machine.name === agent.hostName && !isGoing(machine));
 
 /** Machines of an app; none when there is no such app. */
 export const listMachinesIfAny = async (deps: HostDeps, app: string, signal: AbortSignal): Promise<HostMachine[]> => {
@@ -64,4 +66,9 @@ export const listMachinesIfAny = async (deps: HostDeps, app: string, signal: Abo
     if (hasStatus(error, 404)) return [];
     throw error;
   }
+};
+
+/** Gone already: nothing to do. */
+export const toleratingAbsence = (error: unknown): void => {
+  if (!hasStatus(error, 404)) throw error;
 };

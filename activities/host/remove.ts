@@ -1,8 +1,17 @@
 import { changeHeldAgent } from '../../src/models/agent.js';
-import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
+import { VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
 import { volumeNameOf } from '../machine-config.js';
-import { appOf, type HostDeps, listMachinesIfAny, pickMachine, snapshotOf, toAgent } from './deps.js';
+import {
+  appOf,
+  type HostDeps,
+  listMachinesIfAny,
+  pickMachine,
+  readBackOnConflict,
+  snapshotOf,
+  toAgent,
+  toleratingAbsence,
+} from './deps.js';
 
 /** What takes an agent's resources away. All of it tolerates absence. */
 export const makeRemoveActivities = (deps: HostDeps) => {
@@ -12,7 +21,7 @@ export const makeRemoveActivities = (deps: HostDeps) => {
   const deleteAppUntilGone = async (app: string, signal: AbortSignal): Promise<void> => {
     const found = await host.findApp(app, signal);
     if (found !== 'ours') return;
-    await host.deleteApp(app, signal);
+    await readBackOnConflict(host.deleteApp(app, signal));
     if ((await host.findApp(app, signal)) === 'ours')
       throw new VendorError('conflict', 'host: the app is still there', { retryable: true });
   };
@@ -26,7 +35,7 @@ export const makeRemoveActivities = (deps: HostDeps) => {
       const agent = await toAgent(deps, input);
       const machine = pickMachine(agent, await listMachinesIfAny(deps, agent.hostName, signal));
       if (machine) {
-        await host.stopMachine(agent.hostName, machine.id, signal).catch(toleratingNoStop);
+        await readBackOnConflict(host.stopMachine(agent.hostName, machine.id, signal)).catch(toleratingAbsence);
         await changeHeldAgent(db, input.jobId, agent.id, {
           hostMachineId: machine.id,
           machine: snapshotOf((await host.findMachine(agent.hostName, machine.id, signal)) ?? machine),
@@ -41,7 +50,6 @@ export const makeRemoveActivities = (deps: HostDeps) => {
         hostAppName: null,
         hostVolumeId: null,
         hostSecretsVersion: null,
-        volumeAttachedAt: null,
         gatewayUrl: null,
         region: null,
         machine: null,
@@ -51,7 +59,7 @@ export const makeRemoveActivities = (deps: HostDeps) => {
     deleteHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
       for (const machine of await listMachinesIfAny(deps, appOf(agent), signal))
-        await host.deleteMachine(appOf(agent), machine.id, signal);
+        await readBackOnConflict(host.deleteMachine(appOf(agent), machine.id, signal));
       await changeHeldAgent(db, input.jobId, agent.id, { machine: null, gatewayReady: false });
     }),
 
@@ -69,13 +77,8 @@ export const makeRemoveActivities = (deps: HostDeps) => {
     for (const volume of await host.listVolumes(app, signal)) {
       if (volume.attachedMachineId !== null || volume.name !== volumeName)
         throw new VendorError('conflict', 'host: a volume of the app is in use', { retryable: false });
-      await host.deleteVolume(app, volume.id, signal);
+      await readBackOnConflict(host.deleteVolume(app, volume.id, signal));
     }
     await deleteAppUntilGone(app, signal);
   }
-};
-
-/** Not running, being replaced, or gone: nothing to stop. */
-const toleratingNoStop = (error: unknown): void => {
-  if (!hasStatus(error, 404)) throw error;
 };

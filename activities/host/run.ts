@@ -3,7 +3,15 @@ import { changeHeldAgent } from '../../src/models/agent.js';
 import { adoptNextGatewayToken } from '../../src/models/gateway-token.js';
 import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
-import { appOf, type HostDeps, readBackOnConflict, snapshotOf, stillStates, toAgent } from './deps.js';
+import {
+  appOf,
+  type HostDeps,
+  readBackOnConflict,
+  snapshotOf,
+  stillStates,
+  toAgent,
+  toleratingAbsence,
+} from './deps.js';
 
 export interface AwaitInput extends StepInput {
   /** How long to wait before the job fails with machine_not_ready. */
@@ -67,7 +75,10 @@ export const makeRunActivities = (deps: HostDeps) => {
           continue;
         }
         if (machine.state === 'started') {
-          await changeHeldAgent(db, input.jobId, agent.id, { machine: snapshotOf(machine), provisionedAt: new Date() });
+          await changeHeldAgent(db, input.jobId, agent.id, {
+            machine: snapshotOf(machine),
+            provisionedAt: agent.provisionedAt ?? new Date(),
+          });
           return;
         }
         if (deadStates.has(machine.state)) throw notReady(`the host says ${machine.state}`);
@@ -133,10 +144,6 @@ export const makeRunActivities = (deps: HostDeps) => {
       }
     }),
   };
-};
-
-const toleratingAbsence = (error: unknown): void => {
-  if (!hasStatus(error, 404)) throw error;
 };
 
 /** The version waited for was replaced, or the machine vanished: the loop looks again. */

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import Koa from 'koa';
 import { ApiError } from '../contract/errors.js';
@@ -52,31 +59,39 @@ export const makeApp = ({ deps, recognize, health, publicUrl, requests }: ApiOpt
   return app;
 };
 
-/** Requests that never reach the application (bad syntax, huge or slow headers) get a problem document too. */
-const refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW';
-  const status = tooLarge
-    ? '431 Request Header Fields Too Large'
-    : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? '408 Request Timeout'
-      : '400 Bad Request';
-  const detail = tooLarge
-    ? `The headers are larger than ${MAX_HEADER_BYTES} bytes.`
-    : 'This is not a valid HTTP request.';
+/** A refusal made below the application, as a problem document like any other. */
+const refusal = (status: number, detail: string): { head: OutgoingHttpHeaders; body: string } => {
   const requestId = randomUUID();
-  const problem = toProblem(new ApiError('invalid_request', detail), '', requestId);
-  const body = JSON.stringify({ ...problem, status: Number(status.slice(0, 3)) });
-  const headers = {
+  const body = JSON.stringify({ ...toProblem(new ApiError('invalid_request', detail), '', requestId), status });
+  const head = {
     ...safeHeaders,
     'X-Request-Id': requestId,
     'Content-Type': 'application/problem+json',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
   };
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status}\r\n${head.join('')}\r\n${body}`);
+  return { head, body };
 };
+
+const notHttp = 'This is not a valid HTTP request.';
+
+/** Requests that never reach the application (bad syntax, huge or slow headers). */
+const refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+  const [status, detail] =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? ([431, `The headers are larger than ${MAX_HEADER_BYTES} bytes.`] as const)
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ([408, 'The request did not arrive in time.'] as const)
+        : ([400, notHttp] as const);
+  const { head, body } = refusal(status, detail);
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+};
+
+/** Whether the target can be read at all: Koa's own reading of it throws, outside of every step, when it cannot. */
+const isReadable = (target = ''): boolean =>
+  (target.startsWith('/') && !target.startsWith('//')) || URL.canParse(target, 'http://localhost');
 
 /** An HTTP server with bounded headers and bounded patience. */
 export const makeServer = (app: Koa<RequestState>): Server => {
@@ -90,8 +105,16 @@ export const makeServer = (app: Koa<RequestState>): Server => {
       // Left to the application, whose refusals are problem documents.
       requireHostHeader: false,
     },
-    (request, response) => void handle(request, response),
+    (request, response) => {
+      if (isReadable(request.url)) return void handle(request, response);
+      const { head, body } = refusal(400, notHttp);
+      response.writeHead(400, head).end(body);
+    },
   );
   server.on('clientError', refuseMalformed);
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const { head, body } = refusal(417, 'Only the expectation 100-continue can be met.');
+    response.writeHead(417, head).end(body);
+  });
   return server;
 };

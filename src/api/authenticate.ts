@@ -24,7 +24,7 @@ const bearerOf = (header: string): string => {
   return match[1];
 };
 
-/** Tells who calls, by the kind of token that the endpoint takes. Only signatures are remembered: nothing that can be revoked. */
+/** Tells who calls, by the kind of token that the endpoint takes. Only bearers whose signature was verified are remembered: nothing that can be revoked. */
 export const makeAuthenticate = (recognize: Recognizers) => {
   const remembered = new LRUCache<string, UserCaller>({ max: REMEMBERED });
 

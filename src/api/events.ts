@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { ParameterizedContext } from 'koa';
 import type { JobEvent } from '../operations/operation.js';
@@ -18,7 +19,10 @@ export const sendEvents = (
   ctx.body = stream;
   const ping = setInterval(() => stream.write(': ping\n\n'), PING_MS);
   const pump = async () => {
-    for await (const { id, job } of events) stream.write(`id: ${id}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`);
+    for await (const { id, job } of events) {
+      const text = `id: ${id}\nevent: job\ndata: ${JSON.stringify(job)}\n\n`;
+      if (!stream.write(text)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
+    }
   };
   pump()
     .catch((error: unknown) => log.warn({ requestId: ctx.state.requestId, err: String(error) }, 'event stream broke'))

@@ -21,6 +21,7 @@ const guardText = (text: string): void => {
 /** Refuses what no endpoint wants and what has hurt others: deep nesting, long arrays, keys that reach a prototype. */
 const guard = (value: unknown, depth: number): void => {
   if (typeof value === 'string') guardText(value);
+  if (typeof value === 'number' && !Number.isFinite(value)) throw badJson('must not hold numbers beyond 64 bits');
   if (typeof value !== 'object' || value === null) return;
   if (depth > MAX_DEPTH) throw badJson(`must not be deeper than ${MAX_DEPTH} levels`);
   if (Array.isArray(value)) {

@@ -41,7 +41,7 @@ export const renderErrors =
       await next();
     } catch (thrown) {
       const error = thrown instanceof ApiError ? thrown : new ApiError('internal', 'Something went wrong on our side.');
-      if (error !== thrown && !ctx.req.destroyed)
+      if (error !== thrown && !ctx.res.destroyed)
         log.error({ requestId: ctx.state.requestId, err: describe(thrown) }, 'unexpected error');
       ctx.status = error.status;
       ctx.set(headersOf(error));

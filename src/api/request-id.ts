@@ -5,6 +5,9 @@ import type { RequestState } from './context.js';
 
 const sane = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** The path of an unknown route may hold anything, a token in the wrong place among it: long parts are not logged. */
+const withoutTokens = (path: string): string => path.replaceAll(/[^/]{20,}/g, '…').slice(0, 120);
+
 /** Names every request (the caller's name, if it sent a sane one) and writes one log line when it is answered. */
 export const identifyAndLog =
   (requests: Log) =>
@@ -20,8 +23,7 @@ export const identifyAndLog =
         {
           requestId,
           method: ctx.method,
-          // The path of an unknown route may hold anything; only known ones are logged whole.
-          route: endpointId ?? ctx.path.slice(0, 120),
+          route: endpointId ?? withoutTokens(ctx.path),
           status: ctx.res.statusCode,
           ms: Math.round((performance.now() - began) * 10) / 10,
           userId: caller?.userId,

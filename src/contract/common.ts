@@ -70,4 +70,5 @@ export const Text = (max: number) =>
     // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
     .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'must not hold control characters');
 
-export const Name = (max: number) => Text(max).refine((name) => name.trim() !== '', 'must not be empty');
+export const Name = (max: number) =>
+  Text(max).refine((name) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(name), 'must not be empty');

@@ -60,6 +60,8 @@ const unavailableCodes = new Set([
   '57P03', // cannot_connect_now
   '53300', // too_many_connections
   '57014', // statement timeout
+  '40P01', // deadlock_detected: asked again, it goes through
+  '40001', // serialization_failure
 ]);
 
 /** What pg says of a connection that broke, hangs, or was never made; it gives these no code. */

@@ -19,7 +19,6 @@ agents.host_app_name text
 agents.host_volume_id text
 agents.host_machine_id text
 agents.host_secrets_version bigint
-agents.volume_attached_at timestamp(3) with time zone
 agents.provisioned_at timestamp(3) with time zone
 agents.region text
 agents.gateway_url text
@@ -58,6 +57,7 @@ jobs.status text not null default 'queued'::text
 jobs.step text
 jobs.steps jsonb not null default '[]'::jsonb
 jobs.params jsonb not null default '{}'::jsonb
+jobs.agent_before jsonb
 jobs.result jsonb
 jobs.error jsonb
 jobs.lock_key text

@@ -36,6 +36,7 @@ export const createAgentJob = async (
       requestedById: requestedBy.id,
       workflowId: `${kind}:${agent.id}:${id}`,
       params,
+      agentBefore: { status: agent.status, desiredStatus: agent.desiredStatus },
     })
     .returning('*');
   return { job, agent: await changeAgent(trx, agent.id, { ...onAccepted[kind], activeJobId: id }) };
@@ -59,7 +60,8 @@ export const makeWay = async (
   if (deletion) throw inTheWay(deletion);
   const [running] = holders;
   if (!running) return {};
-  if (running.kind === kind) return { join: running };
+  // One that is being canceled will not do what is asked now.
+  if (running.kind === kind && running.cancelRequestedAt === null) return { join: running };
   if (!supersedes.includes(running.kind)) throw inTheWay(running);
   return { superseded: await supersede(trx, running) };
 };

@@ -4,6 +4,7 @@ import { Job } from '../models/job.js';
 import { settleJob } from '../models/settle-job.js';
 import type { Log } from '../telemetry/log.js';
 import { settleCanceled } from './create.js';
+import { kinds } from './kinds.js';
 import type { Temporal } from './temporal.js';
 
 const PASS_MS = 1_000;
@@ -64,9 +65,10 @@ export class Dispatcher {
   async #take(mark: 'dispatched_at' | 'looked_at' | 'cancel_delivered_at', where: string): Promise<Job[]> {
     const { rows } = await this.#db.raw<{ rows: { id: string }[] }>(
       `update jobs set ${mark} = now()
-        where id in (select id from jobs where finished_at is null and (${where})
+        where id in (select id from jobs where finished_at is null and kind = any(?) and (${where})
                       order by created_at limit ${BATCH} for update skip locked)
         returning id`,
+      [Object.keys(kinds)], // another release may know more: those are for its processes
     );
     return Job.query(this.#db).findByIds(rows.map((row) => row.id));
   }

@@ -23,7 +23,6 @@ export class Agent extends Model {
   declare hostVolumeId: string | null;
   declare hostMachineId: string | null;
   declare hostSecretsVersion: number | null;
-  declare volumeAttachedAt: Date | null;
   declare provisionedAt: Date | null;
   declare region: string | null;
   declare gatewayUrl: string | null;

@@ -1,11 +1,12 @@
 import { Model, type Transaction } from 'objection';
 import type { ErrorCode } from '../contract/errors.js';
+import type { AgentStatus, DesiredStatus } from '../contract/shapes/agent.js';
 import type { JobError, JobKind, JobStatus, JobStep, Requester } from '../contract/shapes/job.js';
 import type { Db } from '../db/knex.js';
 
 export class Job extends Model {
   static override tableName = 'jobs';
-  static override jsonAttributes = ['steps', 'params', 'result', 'error'];
+  static override jsonAttributes = ['steps', 'params', 'agentBefore', 'result', 'error'];
   declare id: string;
   declare kind: JobKind;
   declare userId: string;
@@ -16,6 +17,7 @@ export class Job extends Model {
   declare step: string | null;
   declare steps: JobStep[];
   declare params: Record<string, unknown>;
+  declare agentBefore: { status: AgentStatus; desiredStatus: DesiredStatus } | null;
   declare result: Record<string, unknown> | null;
   declare error: JobError | null;
   declare lockKey: string | null;

@@ -41,7 +41,9 @@ const settleAgent = async (trx: Transaction, job: Job, outcome: Outcome): Promis
   await trx('agents')
     .update({
       ...released,
-      ...onEnded(job.kind, outcome.status, agent.desiredStatus),
+      ...(outcome.status === 'canceled' && job.startedAt === null && job.agentBefore !== null
+        ? job.agentBefore
+        : onEnded(job.kind, outcome.status, agent.desiredStatus)),
       ...(outcome.error && outcome.status === 'failed'
         ? {
             lastError: JSON.stringify({

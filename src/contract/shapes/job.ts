@@ -41,7 +41,7 @@ export type Requester = z.infer<typeof Requester>;
 export const Job = z
   .strictObject({
     id: Id('job'),
-    kind: JobKind,
+    kind: z.string().describe('A later release may add kinds'),
     status: JobStatus,
     subject: z.strictObject({ type: z.string(), id: z.string() }),
     agentId: Id('agent').nullable(),

@@ -34,8 +34,6 @@ export const up = async (db: Knex): Promise<void> => {
       host_volume_id text,
       host_machine_id text,
       host_secrets_version bigint,
-      -- When a machine was first asked for that mounts the volume; whether one holds data the host is asked.
-      volume_attached_at timestamptz(3),
       provisioned_at timestamptz(3),
       region text,
       gateway_url text,
@@ -69,6 +67,8 @@ export const up = async (db: Knex): Promise<void> => {
       step text,
       steps jsonb not null default '[]',
       params jsonb not null default '{}',
+      -- What the agent was when the job was accepted: it is that again when the job is canceled before it began.
+      agent_before jsonb,
       result jsonb,
       error jsonb,
       -- One unfinished job a key; null = no lock (superseded jobs give theirs up).

@@ -16,7 +16,7 @@ export const rotateGatewayToken: Operation<'agents.rotate-gateway-token'> = asyn
     if (!agent.isProvisioned || !(await findGatewayToken(trx, agent.id)))
       throw new ApiError('agent_not_provisioned', 'The agent has no gateway before it is provisioned.');
     // A machine that is off takes the new token along at its next start: nothing has to wait for it.
-    const machineRuns = agent.status === 'online';
+    const machineRuns = agent.status !== 'offline';
     await mintNextGatewayToken(trx, keys, agent.id, body?.force === true || !machineRuns);
     if (!machineRuns) return { agent };
     const requestedBy = asRequester(caller);

@@ -25,13 +25,19 @@ const WireVolume = z.object({
   created_at: text,
 });
 
+/** Nonsense in a date is no reason to refuse the machine. */
+const toTimestampOrNull = (text: string | null | undefined): string | null => {
+  const at = new Date(text ?? Number.NaN);
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+};
+
 const toMachine = (wire: z.infer<typeof WireMachine>): HostMachine => ({
   id: wire.id,
   name: wire.name ?? '',
   state: wire.state,
   region: wire.region ?? '',
   version: wire.instance_id ?? wire.version ?? '',
-  createdAt: wire.created_at ? new Date(wire.created_at).toISOString() : null,
+  createdAt: toTimestampOrNull(wire.created_at),
   metadata: wire.config?.metadata ?? {},
   checks: (wire.checks ?? []).map((check) => ({
     name: check.name ?? '',
