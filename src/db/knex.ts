@@ -43,6 +43,8 @@ export const makeDb = ({ url, max = 10, name }: DbOptions): Db =>
     pool: { min: 0, max, idleTimeoutMillis: 30_000 },
     acquireConnectionTimeout: 5_000,
     log: silent,
+    // An error names the statement, never the values in it.
+    compileSqlOnError: false,
     ...objection.knexSnakeCaseMappers(),
   });
 

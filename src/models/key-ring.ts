@@ -17,6 +17,10 @@ export class KeyRing {
     this.currentId = text.slice(0, text.indexOf(':')).trim();
   }
 
+  has(id: string): boolean {
+    return this.#keys.has(id);
+  }
+
   /** The key for one purpose; keys of different purposes tell nothing of each other (RFC 5869). */
   key(id: string, purpose: string): Buffer {
     const key = this.#keys.get(id);

@@ -4,6 +4,10 @@ import type { KeyRing } from './key-ring.js';
 
 /** Prefixes of the tokens we issue, so that a leaked one can be recognised. */
 export const tokenPrefixes = {
+  userAccess: 'acp_uat_',
+  userRefresh: 'acp_urt_',
+  namedToken: 'acp_pat_',
+  deviceCode: 'acp_dev_',
   runtimeAccess: 'acp_rat_',
   runtimeRefresh: 'acp_rrt_',
   bootstrap: 'acp_boot_',

@@ -24,7 +24,7 @@ export class BootstrapToken extends Model {
   declare hash: Buffer;
   declare runtimeId: string;
   declare expiresAt: Date;
-  declare sessionId: string | null;
+  declare familyId: string | null;
 }
 
 const BOOTSTRAP_LIFE = '15 minutes';
@@ -46,7 +46,7 @@ export const ensureRuntimeIdentity = async (
 /** Mints a bootstrap token for 15 minutes; earlier ones of this runtime that nobody exchanged are dead. Returns the token, which is not kept. */
 export const mintBootstrapToken = async (trx: Transaction, runtimeId: string): Promise<string> => {
   const token = randomToken('bootstrap');
-  await BootstrapToken.query(trx).delete().where({ runtimeId, sessionId: null });
+  await BootstrapToken.query(trx).delete().where({ runtimeId, familyId: null });
   await trx('bootstrap_tokens').insert({
     hash: hashToken(token),
     runtimeId,
@@ -58,8 +58,8 @@ export const mintBootstrapToken = async (trx: Transaction, runtimeId: string): P
 /** Everything the agent's machine could authenticate with is dead from this commit on. */
 export const revokeRuntimes = async (db: Db | Transaction, agentId: string): Promise<void> => {
   const runtimeIds = RuntimeIdentity.query(db).select('id').where({ agentId });
-  await db('runtime_sessions')
-    .update({ revokedAt: db.fn.now() })
+  await db('token_families')
+    .update({ revokedAt: db.fn.now(), revokeReason: 'deleted' })
     .whereNull('revokedAt')
     .whereIn('runtimeId', runtimeIds.clone().toKnexQuery());
   await BootstrapToken.query(db).delete().whereIn('runtimeId', runtimeIds.clone());

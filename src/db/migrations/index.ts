@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import * as firstSlice from './0001-first-slice.js';
+import * as whoMayDoWhat from './0002-who-may-do-what.js';
 
 export interface Migration {
   name: string;
@@ -7,4 +8,7 @@ export interface Migration {
 }
 
 /** In order, never changed once released: expand first, contract in a later release. */
-export const migrations: Migration[] = [{ name: '0001-first-slice', up: firstSlice.up }];
+export const migrations: Migration[] = [
+  { name: '0001-first-slice', up: firstSlice.up },
+  { name: '0002-who-may-do-what', up: whoMayDoWhat.up },
+];
