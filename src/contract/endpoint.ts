@@ -26,6 +26,8 @@ export interface EndpointRecord {
   /** Honours `Prefer: wait` without starting a job. */
   waits?: true;
   effect: 'read' | 'write' | 'destroy' | 'spend';
+  /** Honours `Idempotency-Key`: it creates something or starts a job. */
+  keyed?: true;
   /** The answer holds a secret: never stored for replay, never cached. */
   secretOutput?: true;
   /** Answers with Server-Sent Events whose data is the output. */
@@ -49,7 +51,10 @@ export const commonErrors = (record: EndpointRecord): ErrorCode[] => [
   ...(record.auth === 'operator' ? (['operator_required'] as const) : []),
   ...(record.scope === undefined ? [] : (['scope_required'] as const)),
   ...(record.input.params === undefined ? [] : (['not_found'] as const)),
+  ...(record.keyed === undefined ? [] : (['idempotency_key_reused'] as const)),
+  ...(record.keyed && record.secretOutput ? (['conflict'] as const) : []),
   ...(record.input.body === undefined ? [] : (['payload_too_large', 'unsupported_media_type'] as const)),
+  'rate_limited',
   'internal',
   'unavailable',
 ];

@@ -3,7 +3,7 @@ import type {
   RuntimeSession as SessionResource,
 } from '../contract/shapes/runtime.js';
 import type { RuntimeIdentity } from '../models/runtime-identity.js';
-import type { RuntimeTokens } from '../models/runtime-session.js';
+import type { FamilyTokens } from '../models/token-family.js';
 import { toTimestamp, toTimestampOrNull } from './timestamp.js';
 
 export const presentRuntimeIdentity = (identity: RuntimeIdentity): IdentityResource => ({
@@ -19,16 +19,15 @@ export const presentRuntimeIdentity = (identity: RuntimeIdentity): IdentityResou
 
 export const presentRuntimeSession = (
   identity: RuntimeIdentity,
-  userId: string,
-  { session, accessToken, refreshToken }: RuntimeTokens,
+  { family, accessToken, refreshToken }: FamilyTokens,
 ): SessionResource => ({
   tokenType: 'Bearer',
   runtimeId: identity.id,
   agentId: identity.agentId,
-  userId,
+  userId: family.userId,
   runtimeVersion: identity.runtimeReleaseVersion,
   accessToken,
-  accessTokenExpiresAt: toTimestamp(session.accessExpiresAt),
+  accessTokenExpiresAt: toTimestamp(family.accessExpiresAt),
   refreshToken,
-  refreshTokenExpiresAt: toTimestamp(session.refreshExpiresAt),
+  refreshTokenExpiresAt: toTimestamp(family.refreshExpiresAt ?? family.expiresAt),
 });

@@ -146,6 +146,7 @@ export const auth = [
     input: { body: NewToken },
     output: { 201: z.strictObject({ ok: z.literal(true), token: z.string(), session: Session }) },
     errors: [],
+    keyed: true,
     effect: 'write',
     secretOutput: true,
     names: { tool: false, command: 'tokens create', task: false },

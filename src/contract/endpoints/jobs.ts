@@ -10,7 +10,7 @@ export const jobs = [
     id: 'jobs.list',
     http: 'GET /api/jobs',
     auth: 'user',
-    scope: 'read',
+    scope: 'agents',
     title: 'List jobs',
     about: "The caller's jobs, newest first; also those of agents that are gone.",
     input: {
@@ -30,7 +30,7 @@ export const jobs = [
     id: 'jobs.get',
     http: 'GET /api/jobs/:id',
     auth: 'user',
-    scope: 'read',
+    scope: 'agents',
     title: 'Read a job',
     about:
       'One job; with `Prefer: wait=N` the answer is held until the job ends or N seconds (60 at most) have passed.',
@@ -45,7 +45,7 @@ export const jobs = [
     id: 'jobs.events',
     http: 'GET /api/jobs/:id/events',
     auth: 'user',
-    scope: 'read',
+    scope: 'agents',
     title: 'Watch a job',
     about:
       'Server-Sent Events: a `job` event with the whole job at each change, its id the version of the row; `Last-Event-ID` resumes; ends at the final state.',

@@ -4,6 +4,7 @@ import { Scopes, SessionScope, TokenPair } from './session.js';
 
 export const DeviceStart = z.strictObject({
   clientName: Text(100).optional().describe('Shown to the person who approves'),
+  kind: z.enum(['cli', 'mcp']).optional().describe('What kind of client it is; `cli` unless told'),
   scopes: Scopes.optional().describe('What the client asks for; `*` unless told'),
 });
 
