@@ -49,6 +49,10 @@ const apiOnly = {
     .optional()
     .describe('Claim and value that make a person an operator, e.g. role=operator'),
   OIDC_OPERATOR_SUBJECTS: list.default([]).describe('Subjects that are operators, comma separated'),
+  RATE_LIMITS: flag.default(true).describe('off: requests are not counted against budgets (guesses always are)'),
+  TRUST_PROXY: flag
+    .default(false)
+    .describe("on: a proxy of yours stands in front, and X-Forwarded-For tells the caller's address"),
   PLANS_FILE: z.string().default('config/plans.json').describe('Plans, packages and prices'),
 };
 

@@ -6,6 +6,7 @@ import { askDatabase, makeDb } from './db/knex.js';
 import { requireSchema } from './db/migrate.js';
 import { Jobs } from './jobs/index.js';
 import { KeyRing } from './models/key-ring.js';
+import { recognizeSession } from './operations/auth/recognize.js';
 import { recognizeRuntime } from './operations/runtime/recognize.js';
 import { recognize } from './operations/users/recognize.js';
 import { readPlans } from './plans.js';
@@ -47,6 +48,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
       keys: new KeyRing(config.ENCRYPTION_KEYS),
       plans: readPlans(config.PLANS_FILE),
       installationId: config.INSTALLATION_ID,
+      publicUrl: config.PUBLIC_URL,
       log,
     },
     recognize: {
@@ -54,6 +56,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
         const { expiresAt, ...identity } = await verify(token);
         return { caller: await recognize(db, identity), expiresAt };
       },
+      session: (token) => recognizeSession(db, token),
       runtime: (token) => recognizeRuntime(db, token),
     },
     health: {
@@ -61,6 +64,8 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
       isTemporalReachable: () => jobs.isTemporalReachable(),
     },
     publicUrl: config.PUBLIC_URL,
+    rateLimits: config.RATE_LIMITS,
+    trustProxy: config.TRUST_PROXY,
     requests: makeRequestLog('api', config.LOG_LEVEL),
   });
   const close = async () => {

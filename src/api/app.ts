@@ -18,6 +18,7 @@ import { serveDocs } from './docs.js';
 import { type Health, serveHealth } from './health.js';
 import { mount } from './mount.js';
 import { renderErrors, toProblem } from './render-error.js';
+import { makeRateLimit } from './rate-limit.js';
 import { identifyAndLog } from './request-id.js';
 
 export interface ApiOptions {
@@ -27,6 +28,10 @@ export interface ApiOptions {
   publicUrl: string;
   /** Where a line for each request goes. */
   requests: Log;
+  /** Whether requests are counted against budgets. */
+  rateLimits: boolean;
+  /** A proxy of ours stands in front and tells the caller's address. */
+  trustProxy: boolean;
 }
 
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -36,23 +41,36 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const safeHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',
+  'X-Frame-Options': 'DENY',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
-const safeHeaderList = Object.entries(safeHeaders);
+const overTls = { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' };
 
 /** The Koa application: named steps, top to bottom. */
-export const makeApp = ({ deps, recognize, health, publicUrl, requests }: ApiOptions): Koa<RequestState> => {
-  const app = new Koa<RequestState>();
+export const makeApp = ({
+  deps,
+  recognize,
+  health,
+  publicUrl,
+  requests,
+  rateLimits,
+  trustProxy,
+}: ApiOptions): Koa<RequestState> => {
+  const app = new Koa<RequestState>({ proxy: trustProxy, maxIpsCount: 1 });
   app.use(identifyAndLog(requests));
+  const headers = Object.entries(publicUrl.startsWith('https:') ? { ...safeHeaders, ...overTls } : safeHeaders);
   app.use((ctx, next) => {
-    for (const [name, value] of safeHeaderList) ctx.res.setHeader(name, value);
+    for (const [name, value] of headers) ctx.res.setHeader(name, value);
     return next();
   });
   app.use(renderErrors(deps.log));
   app.use(serveHealth(health));
   app.use(serveDocs(publicUrl));
-  for (const step of mount(deps, makeAuthenticate(recognize))) app.use(step);
+  const guards = { authenticate: makeAuthenticate(recognize), limitRate: makeRateLimit(rateLimits) };
+  for (const step of mount(deps, guards)) app.use(step);
   // What Koa itself reports: a socket that broke while a body was sent.
   app.on('error', (error: Error) => deps.log.debug({ err: error.message }, 'response broke'));
   app.silent = true;

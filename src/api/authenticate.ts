@@ -7,10 +7,14 @@ import type { Caller, RuntimeCaller, UserCaller } from '../operations/operation.
 export interface Recognizers {
   /** A bearer of the identity provider. `expiresAt` in milliseconds since the epoch. */
   user(token: string): Promise<{ caller: UserCaller; expiresAt: number }>;
+  /** A token of ours that speaks for a user; asked every time, so a revoked one is dead at once. */
+  session(token: string): Promise<UserCaller>;
   /** A runtime access token; asked every time, so a revoked one is dead at once. */
   runtime(token: string): Promise<RuntimeCaller>;
 }
 
+/** All tokens that we issue begin with it. */
+const OUR_PREFIX = 'acp_';
 const REMEMBERED = 10_000;
 /** A verified bearer is not verified again for so long; its own expiry cuts this short. */
 const MEMORY_MS = 60_000;
@@ -29,6 +33,7 @@ export const makeAuthenticate = (recognize: Recognizers) => {
   const remembered = new LRUCache<string, UserCaller>({ max: REMEMBERED });
 
   const user = async (token: string): Promise<UserCaller> => {
+    if (token.startsWith(OUR_PREFIX)) return recognize.session(token);
     const known = remembered.get(token);
     if (known) return known;
     const { caller, expiresAt } = await recognize.user(token);

@@ -41,7 +41,8 @@ export const renderErrors =
       await next();
     } catch (thrown) {
       const error = thrown instanceof ApiError ? thrown : new ApiError('internal', 'Something went wrong on our side.');
-      if (error !== thrown && !ctx.res.destroyed)
+      // Not of the request: that one is done with as soon as its body was read. A caller who left is no fault of ours.
+      if (error !== thrown && !ctx.res.closed)
         log.error({ requestId: ctx.state.requestId, err: describe(thrown) }, 'unexpected error');
       ctx.status = error.status;
       ctx.set(headersOf(error));

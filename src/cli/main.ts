@@ -1,19 +1,21 @@
 #!/usr/bin/env node
 import { Command } from 'commander';
-import { readConfig } from '../config.js';
+import { type Config, readConfig } from '../config.js';
 import { dumpSchema } from '../db/dump-schema.js';
-import { makeDb } from '../db/knex.js';
+import { type Db, makeDb } from '../db/knex.js';
 import { migrate, missingMigrations } from '../db/migrate.js';
 import { envExample } from '../env-example.js';
+import { KeyRing } from '../models/key-ring.js';
+import { reencrypt } from '../models/reencrypt.js';
 import { applySearchAttributes } from '../jobs/search-attributes.js';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-const withDb = async (work: (db: ReturnType<typeof makeDb>) => Promise<void>): Promise<void> => {
+const withDb = async (work: (db: Db, config: Config<'admin'>) => Promise<void>): Promise<void> => {
   const config = readConfig('admin');
   const db = makeDb({ url: config.DATABASE_URL, max: 2, name: 'acp-admin' });
   try {
-    await work(db);
+    await work(db, config);
   } finally {
     await db.destroy();
   }
@@ -31,6 +33,16 @@ admin
     withDb(async (db) => {
       const applied = await migrate(db);
       say(applied.length === 0 ? 'the database is up to date' : `applied ${applied.join(', ')}`);
+    }),
+  );
+
+admin
+  .command('reencrypt')
+  .description('Seal what an older key of ENCRYPTION_KEYS sealed with the first one')
+  .action(() =>
+    withDb(async (db, { ENCRYPTION_KEYS }) => {
+      if (ENCRYPTION_KEYS === undefined) throw new Error('ENCRYPTION_KEYS is not set');
+      say(`sealed ${await reencrypt(db, new KeyRing(ENCRYPTION_KEYS))} values anew`);
     }),
   );
 

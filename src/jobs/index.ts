@@ -6,6 +6,7 @@ import { findOwnJob, Job } from '../models/job.js';
 import type { Log } from '../telemetry/log.js';
 import { settleCanceled } from './create.js';
 import { Dispatcher } from './dispatcher.js';
+import { Janitor } from './janitor.js';
 import { Temporal, type TemporalOptions } from './temporal.js';
 import { JobWatch } from './watch.js';
 
@@ -26,6 +27,7 @@ export class Jobs {
   readonly watch: JobWatch;
   readonly #temporal: Temporal;
   readonly #dispatcher: Dispatcher;
+  readonly #janitor: Janitor;
   readonly #log: Log;
   readonly #underWay = new Set<Promise<unknown>>();
 
@@ -33,6 +35,7 @@ export class Jobs {
     this.#log = log;
     this.#temporal = new Temporal(temporal);
     this.#dispatcher = new Dispatcher(db, this.#temporal, log);
+    this.#janitor = new Janitor(db, log);
     this.watch = new JobWatch(db, databaseUrl, log);
   }
 
@@ -40,10 +43,12 @@ export class Jobs {
   run(): void {
     this.watch.start();
     this.#dispatcher.start();
+    this.#janitor.start();
   }
 
   async close(): Promise<void> {
     await this.#dispatcher.close();
+    await this.#janitor.close();
     await Promise.all(this.#underWay);
     await this.watch.close();
     await this.#temporal.close();

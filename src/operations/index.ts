@@ -16,14 +16,38 @@ import { cancel } from './jobs/cancel.js';
 import { events } from './jobs/events.js';
 import { get as getJob } from './jobs/get.js';
 import { list as listJobs } from './jobs/list.js';
+import { list as listAudit } from './audit/list.js';
+import { deviceApprove } from './auth/device-approve.js';
+import { deviceDeny } from './auth/device-deny.js';
+import { deviceLookup } from './auth/device-lookup.js';
+import { devicePoll } from './auth/device-poll.js';
+import { deviceStart } from './auth/device-start.js';
+import { logout } from './auth/logout.js';
+import { refresh } from './auth/refresh.js';
+import { sessionsList } from './auth/sessions-list.js';
+import { sessionsRevoke } from './auth/sessions-revoke.js';
+import { tokensCreate } from './auth/tokens-create.js';
 import type { Operation } from './operation.js';
+import { authRefresh } from './runtime/auth-refresh.js';
+import { authRevoke } from './runtime/auth-revoke.js';
 import { authStatus } from './runtime/auth-status.js';
 import { bootstrapExchange } from './runtime/bootstrap-exchange.js';
+import { identitiesList } from './runtime/identities-list.js';
 import { me } from './users/me.js';
 import { update as updateUser } from './users/update.js';
 
 /** The operation of every endpoint: one that is missing does not compile. */
 export const operations: { [Id in EndpointId]: Operation<Id> } = {
+  'auth.device.start': deviceStart,
+  'auth.device.poll': devicePoll,
+  'auth.device.lookup': deviceLookup,
+  'auth.device.approve': deviceApprove,
+  'auth.device.deny': deviceDeny,
+  'auth.refresh': refresh,
+  'auth.logout': logout,
+  'auth.sessions.list': sessionsList,
+  'auth.sessions.revoke': sessionsRevoke,
+  'auth.tokens.create': tokensCreate,
   'users.me': me,
   'users.update': updateUser,
   'agents.list': listAgents,
@@ -42,7 +66,11 @@ export const operations: { [Id in EndpointId]: Operation<Id> } = {
   'jobs.events': events,
   'jobs.cancel': cancel,
   'runtime.bootstrap.exchange': bootstrapExchange,
+  'runtime.auth.refresh': authRefresh,
+  'runtime.auth.revoke': authRevoke,
   'runtime.auth.status': authStatus,
+  'runtime.identities.list': identitiesList,
+  'audit.list': listAudit,
 };
 
 /** Runs database work of a request; a database that is away becomes 503, and nothing was acknowledged. */

@@ -1,7 +1,9 @@
 import type { AnswerOf, BodyOf, EndpointId, EndpointOf, ParamsOf, QueryOf, StatusOf } from '../contract/index.js';
+import type { SessionScope } from '../contract/shapes/session.js';
 import type { Job as JobResource, Requester } from '../contract/shapes/job.js';
 import type { Db } from '../db/knex.js';
 import type { Jobs } from '../jobs/index.js';
+import type { KeyedRequest } from '../models/idempotency-key.js';
 import type { KeyRing } from '../models/key-ring.js';
 import type { Plans } from '../plans.js';
 import type { Log } from '../telemetry/log.js';
@@ -14,6 +16,8 @@ export interface Deps {
   keys: KeyRing;
   plans: Plans;
   installationId: string;
+  /** Where people reach the service. */
+  publicUrl: string;
   log: Log;
 }
 
@@ -21,6 +25,9 @@ export interface UserCaller {
   type: 'user';
   userId: string;
   isOperator: boolean;
+  /** The session of a token of ours; null = a bearer of the identity provider. */
+  sessionId: string | null;
+  scopes: readonly SessionScope[];
 }
 
 export interface RuntimeCaller {
@@ -40,6 +47,11 @@ export interface Call<Id extends EndpointId> {
   params: ParamsOf<Id>;
   query: QueryOf<Id>;
   body: BodyOf<Id>;
+  requestId: string;
+  /** Where the request came from. */
+  address: string;
+  /** `Idempotency-Key`, of endpoints that honour it. */
+  idempotency: KeyedRequest | undefined;
   /** Milliseconds that the caller wants to wait for a job (`Prefer: wait`), 0 = not at all. */
   waitMs: number;
   /** Id of the last event seen (`Last-Event-ID`). */
@@ -53,6 +65,8 @@ export interface Rendered<Status extends number = number> {
   status: Status;
   view: ViewName;
   ids: Ids;
+  /** It was given before, to the same Idempotency-Key. */
+  isReplay?: boolean;
   /** The same made of the rows in hand, sent when nothing was waited for. */
   now?: unknown;
 }

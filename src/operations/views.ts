@@ -1,3 +1,4 @@
+import { ApiError } from '../contract/errors.js';
 import type { Db } from '../db/knex.js';
 import { Agent } from '../models/agent.js';
 import { Job } from '../models/job.js';
@@ -16,7 +17,11 @@ const isFine = (job: Job | undefined): boolean => !job?.isFinished || job.status
 
 /** Answers made of rows, as they stand when the answer is sent. */
 export const views = {
-  agent: async (db: Db, ids: Ids) => presentAgent(await findAgent(db, ids)),
+  agent: async (db: Db, ids: Ids) => {
+    const agent = await findAgent(db, ids);
+    if (agent.deletedAt !== null) throw new ApiError('not_found', 'The agent is gone.');
+    return presentAgent(agent);
+  },
   agentJob: async (db: Db, ids: Ids) => {
     const [agent, job] = await Promise.all([findAgent(db, ids), findJob(db, ids)]);
     return { ok: isFine(job), agent: presentAgent(agent), job: job ? presentJob(job) : null };
@@ -34,6 +39,8 @@ export const views = {
     const job = await findJob(db, ids);
     return job ? presentJob(job) : null;
   },
+  /** Shown once, by the call that made it. */
+  secret: () => Promise.resolve(null),
 } satisfies Record<string, (db: Db, ids: Ids) => Promise<unknown>>;
 
 export type ViewName = keyof typeof views;

@@ -5,9 +5,9 @@ import { asRequester, type Operation } from '../operation.js';
 import { answerJob, type Decided } from './answer-job.js';
 import { getOwnAgentForUpdate } from './own-agent.js';
 
-export const provision: Operation<'agents.provision'> = async ({ db, jobs, plans }, { caller, params }) => {
-  requireProvisioning(entitlementOf(plans, caller.userId));
-  const decided = await db.transaction(async (trx): Promise<Decided> => {
+export const provision: Operation<'agents.provision'> = async (deps, { caller, params, idempotency }) => {
+  requireProvisioning(entitlementOf(deps.plans, caller.userId));
+  return answerJob(deps, idempotency, async (trx): Promise<Decided> => {
     const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
     const { join } = await makeWay(trx, agent, 'agent.provision');
     if (join) return { agent, job: join };
@@ -16,5 +16,4 @@ export const provision: Operation<'agents.provision'> = async ({ db, jobs, plans
     const requestedBy = asRequester(caller);
     return { ...(await createAgentJob(trx, { kind: 'agent.provision', agent, requestedBy })), isNew: true };
   });
-  return answerJob(jobs, decided);
 };

@@ -6,9 +6,9 @@ import { asRequester, type Operation } from '../operation.js';
 import { answerJob, type Decided } from './answer-job.js';
 import { getOwnAgentForUpdate } from './own-agent.js';
 
-export const start: Operation<'agents.start'> = async ({ db, jobs, plans }, { caller, params }) => {
-  requireStartStop(entitlementOf(plans, caller.userId));
-  const decided = await db.transaction(async (trx): Promise<Decided> => {
+export const start: Operation<'agents.start'> = async (deps, { caller, params, idempotency }) => {
+  requireStartStop(entitlementOf(deps.plans, caller.userId));
+  return answerJob(deps, idempotency, async (trx): Promise<Decided> => {
     const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
     const { join } = await makeWay(trx, agent, 'agent.start');
     if (join) return { agent, job: join };
@@ -17,5 +17,4 @@ export const start: Operation<'agents.start'> = async ({ db, jobs, plans }, { ca
     const requestedBy = asRequester(caller);
     return { ...(await createAgentJob(trx, { kind: 'agent.start', agent, requestedBy })), isNew: true };
   });
-  return answerJob(jobs, decided);
 };

@@ -6,9 +6,9 @@ import { asRequester, type Operation } from '../operation.js';
 import { answerJob, type Decided } from './answer-job.js';
 import { getOwnAgentForUpdate } from './own-agent.js';
 
-export const stop: Operation<'agents.stop'> = async ({ db, jobs, plans }, { caller, params }) => {
-  requireStartStop(entitlementOf(plans, caller.userId));
-  const decided = await db.transaction(async (trx): Promise<Decided> => {
+export const stop: Operation<'agents.stop'> = async (deps, { caller, params, idempotency }) => {
+  requireStartStop(entitlementOf(deps.plans, caller.userId));
+  return answerJob(deps, idempotency, async (trx): Promise<Decided> => {
     const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
     const { join, superseded } = await makeWay(trx, agent, 'agent.stop', ['agent.start', 'agent.provision']);
     if (join) return { agent, job: join };
@@ -18,5 +18,4 @@ export const stop: Operation<'agents.stop'> = async ({ db, jobs, plans }, { call
     const requestedBy = asRequester(caller);
     return { ...(await createAgentJob(trx, { kind: 'agent.stop', agent, requestedBy })), isNew: true, superseded };
   });
-  return answerJob(jobs, decided);
 };

@@ -1,13 +1,13 @@
 import { RuntimeIdentity } from '../../models/runtime-identity.js';
-import { RuntimeSession } from '../../models/runtime-session.js';
+import { TokenFamily } from '../../models/token-family.js';
 import { presentRuntimeIdentity } from '../../presenters/runtime.js';
 import { toTimestamp } from '../../presenters/timestamp.js';
 import type { Operation } from '../operation.js';
 
 export const authStatus: Operation<'runtime.auth.status'> = async ({ db }, { caller }) => {
-  const [identity, session] = await Promise.all([
+  const [identity, family] = await Promise.all([
     RuntimeIdentity.query(db).findById(caller.runtimeId).throwIfNotFound(),
-    RuntimeSession.query(db).findById(caller.sessionId).throwIfNotFound(),
+    TokenFamily.query(db).findById(caller.sessionId).throwIfNotFound(),
   ]);
   return {
     status: 200,
@@ -17,8 +17,8 @@ export const authStatus: Operation<'runtime.auth.status'> = async ({ db }, { cal
       agentId: caller.agentId,
       userId: caller.userId,
       session: {
-        accessTokenExpiresAt: toTimestamp(session.accessExpiresAt),
-        refreshTokenExpiresAt: toTimestamp(session.refreshExpiresAt),
+        accessTokenExpiresAt: toTimestamp(family.accessExpiresAt),
+        refreshTokenExpiresAt: toTimestamp(family.refreshExpiresAt ?? family.expiresAt),
       },
     },
   };

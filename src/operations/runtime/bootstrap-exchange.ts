@@ -1,17 +1,41 @@
 import { ApiError } from '../../contract/errors.js';
-import { Agent } from '../../models/agent.js';
-import { activateRuntime, exchangeBootstrapToken } from '../../models/runtime-session.js';
+import { Id } from '../../contract/common.js';
+import { writeAudit } from '../../models/audit-event.js';
+import { exchangeBootstrapToken } from '../../models/runtime-session.js';
 import { presentRuntimeSession } from '../../presenters/runtime.js';
+import { countMiss, guessLimits, requireFewMisses } from '../guesses.js';
 import type { Operation } from '../operation.js';
 
-export const bootstrapExchange: Operation<'runtime.bootstrap.exchange'> = async ({ db, keys }, { body }) => {
-  const answer = await db.transaction(async (trx) => {
-    const tokens = await exchangeBootstrapToken(trx, keys, body);
-    if (!tokens) return undefined;
-    const identity = await activateRuntime(trx, tokens.session.runtimeId, body.runtimeVersion);
-    const agent = await Agent.query(trx).findById(identity.agentId).throwIfNotFound();
-    return presentRuntimeSession(identity, agent.userId, tokens);
-  });
-  if (!answer) throw new ApiError('unauthenticated', 'The bootstrap token is wrong, expired or spent.');
-  return { status: 200, body: answer };
+const RuntimeId = Id('runtime');
+
+export const bootstrapExchange: Operation<'runtime.bootstrap.exchange'> = async ({ db, keys }, { body, requestId }) => {
+  const exchange = () =>
+    db.transaction(async (trx) => {
+      const exchanged = await exchangeBootstrapToken(trx, keys, body);
+      if (exchanged?.isNew === true) {
+        const { identity, family } = exchanged;
+        await writeAudit(trx, {
+          actorType: 'runtime',
+          actorId: identity.id,
+          sessionId: family.id,
+          userId: family.userId,
+          action: 'runtime.session_opened',
+          subjectType: 'runtime',
+          subjectId: identity.id,
+          after: { agentId: identity.agentId, runtimeVersion: identity.runtimeReleaseVersion },
+          requestId,
+        });
+      }
+      return exchanged;
+    });
+  const refused = new ApiError('unauthenticated', 'The bootstrap token is wrong, expired or spent.');
+  if (!RuntimeId.safeParse(body.runtimeId).success) throw refused;
+  const guesser = [db, `bootstrap:${body.runtimeId}`, guessLimits.bootstrapToken] as const;
+  await requireFewMisses(...guesser);
+  const exchanged = await exchange();
+  if (!exchanged) {
+    await countMiss(...guesser);
+    throw refused;
+  }
+  return { status: 200, body: presentRuntimeSession(exchanged.identity, exchanged) };
 };

@@ -85,7 +85,8 @@ export const makeOidc = (options: OidcOptions): VerifyIdentity => {
       );
     try {
       const { payload } = await jwtVerify(token, await keySet(), {
-        issuer,
+        // Some write their issuer with a slash at the end; the setting is kept without one.
+        issuer: [issuer, `${issuer}/`],
         audience,
         algorithms,
         clockTolerance: CLOCK_TOLERANCE_SECONDS,

@@ -1,0 +1,64 @@
+import type { Db } from '../db/knex.js';
+import type { Log } from '../telemetry/log.js';
+
+const PASS_MS = 60_000;
+const BATCH = 1_000;
+
+/**
+ * What has expired and may go, and by which column it is found. Expiry itself is a predicate wherever it matters; this only tidies.
+ * Sessions are kept a while after their end, for the audit trail's readers.
+ */
+const rubbish: { table: string; key: string; where: string }[] = [
+  { table: 'idempotency_keys', key: 'ctid', where: `created_at < now() - interval '24 hours'` },
+  { table: 'guesses', key: 'subject', where: `ends_at < now()` },
+  { table: 'device_logins', key: 'id', where: `expires_at < now() - interval '1 day'` },
+  { table: 'bootstrap_tokens', key: 'hash', where: `expires_at < now() - interval '1 day'` },
+  {
+    table: 'token_families',
+    key: 'id',
+    where: `(revoked_at < now() - interval '90 days' or expires_at < now() - interval '90 days')
+            and not exists (select 1 from device_logins d where d.family_id = token_families.id)
+            and not exists (select 1 from bootstrap_tokens b where b.family_id = token_families.id)`,
+  },
+  { table: 'gateway_tokens', key: 'id', where: `state = 'retired' and retired_at < now() - interval '90 days'` },
+];
+
+/** Sweeps what has expired, in bounded bites, beside the dispatcher. Several at once do no harm. */
+export class Janitor {
+  readonly #db: Db;
+  readonly #log: Log;
+  #timer: NodeJS.Timeout | undefined;
+  #pass: Promise<unknown> = Promise.resolve();
+
+  constructor(db: Db, log: Log) {
+    this.#db = db;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => {
+      this.#pass = this.pass();
+    }, PASS_MS);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#pass;
+  }
+
+  /** One round; returns how many rows went. */
+  async pass(): Promise<number> {
+    let gone = 0;
+    try {
+      for (const { table, key, where } of rubbish) {
+        const { rowCount } = await this.#db.raw<{ rowCount: number }>(
+          `delete from ${table} where ${key} in (select ${key} from ${table} where ${where} limit ${BATCH})`,
+        );
+        gone += rowCount;
+      }
+    } catch (error) {
+      this.#log.warn({ err: String(error) }, 'the janitor will try again');
+    }
+    return gone;
+  }
+}

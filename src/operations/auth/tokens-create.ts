@@ -1,0 +1,30 @@
+import { ApiError } from '../../contract/errors.js';
+import { writeAudit } from '../../models/audit-event.js';
+import { openFamily } from '../../models/token-family.js';
+import { presentSession } from '../../presenters/session.js';
+import { mayGrant } from '../../rules/scopes.js';
+import { actorOf } from '../actor.js';
+import { once } from '../once.js';
+import type { Operation } from '../operation.js';
+
+export const tokensCreate: Operation<'auth.tokens.create'> = async ({ db, keys }, call) => {
+  const { caller, body, address } = call;
+  const { name, scopes, expiresInDays } = body;
+  if (!mayGrant(caller.scopes, scopes)) throw new ApiError('scope_required', 'A token cannot do more than its maker.');
+  const { decided } = await once(
+    db,
+    call.idempotency,
+    async (trx) => {
+      const lastsFor = `${expiresInDays} days`;
+      const facts = { kind: 'token', userId: caller.userId, name, scopes, address, lastsFor } as const;
+      const tokens = await openFamily(trx, keys, facts);
+      const event = { action: 'session.opened', subjectType: 'session', subjectId: tokens.family.id };
+      await writeAudit(trx, { ...actorOf(call), ...event, after: { kind: 'token', name, scopes, expiresInDays } });
+      return tokens;
+    },
+    () => ({ status: 201 as const, view: 'secret' as const, ids: {} }),
+  );
+  if (!decided) throw new ApiError('conflict', 'The token was made by an earlier request, and is shown only once.');
+  const session = presentSession(decided.family, caller.sessionId);
+  return { status: 201, body: { ok: true, token: decided.accessToken, session } };
+};
