@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { Failure } from './process/failure.js';
+import { bootstrapVerb } from './verbs/bootstrap.js';
 import { addUserVerb, tokenVerb } from './verbs/people.js';
 import { clearFaultsVerb, effectsVerb, faultVerb, killMachineVerb } from './verbs/stand-ins.js';
 
@@ -36,6 +37,13 @@ world
   .argument('<agentId>')
   .description("kills the agent's machine as a power cut would; it stays stopped")
   .action(killMachineVerb);
+world
+  .command('bootstrap')
+  .argument('<agentId>')
+  .description(
+    "the agent's runtimeId and a fresh bootstrap token; using it ends the machine's own session until its next start",
+  )
+  .action(bootstrapVerb);
 
 try {
   await world.parseAsync();

@@ -72,7 +72,6 @@ export function makeProvider(
       Grant: 14 * 24 * hour,
       IdToken: hour,
       AuthorizationCode: 60,
-      AccessToken: hour,
       RefreshToken: 14 * 24 * hour,
     },
     issueRefreshToken: () => true,

@@ -3,7 +3,7 @@ import { isSession, type RuntimeSession } from './session-file.js';
 /** How the control plane answered: a value, a final no, or a reason to ask again later. */
 export type Reply<T> =
   | { kind: 'ok'; value: T }
-  | { kind: 'refused'; status: number }
+  | { kind: 'refused'; status: number; code: string }
   | { kind: 'retry'; why: string; afterMs: number | undefined };
 
 export interface ControlPlane {
@@ -13,6 +13,8 @@ export interface ControlPlane {
     bootstrapToken: string;
     runtimeVersion: string;
   }): Promise<Reply<RuntimeSession>>;
+  /** POST /api/runtime/auth/refresh: the next pair, of the same runtime. */
+  refresh(refreshToken: string, runtimeId: string): Promise<Reply<RuntimeSession>>;
   /** GET /api/runtime/auth/status: proves that the access token works. */
   status(accessToken: string): Promise<Reply<true>>;
 }
@@ -32,7 +34,7 @@ export function makeControlPlane(baseUrl: string, stopping: AbortSignal): Contro
       const text = await response.text();
       if (response.ok) return { kind: 'ok', value: JSON.parse(text) };
       if (response.status < 500 && !RETRYABLE.has(response.status)) {
-        return { kind: 'refused', status: response.status };
+        return { kind: 'refused', status: response.status, code: codeOf(text) };
       }
       return {
         kind: 'retry',
@@ -43,24 +45,33 @@ export function makeControlPlane(baseUrl: string, stopping: AbortSignal): Contro
       return { kind: 'retry', why: reason(error), afterMs: undefined };
     }
   };
+  const askForSession = async (path: string, input: unknown, runtimeId: string): Promise<Reply<RuntimeSession>> => {
+    const headers = { 'content-type': 'application/json' };
+    const reply = await call(path, { method: 'POST', headers, body: JSON.stringify(input) });
+    if (reply.kind !== 'ok') return reply;
+    const { value } = reply;
+    if (isSession(value) && value.runtimeId === runtimeId) return { kind: 'ok', value };
+    return { kind: 'retry', why: 'the answer is not a runtime session', afterMs: undefined };
+  };
   return {
-    async exchange(input) {
-      const reply = await call('/api/runtime/bootstrap/exchange', {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(input),
-      });
-      if (reply.kind !== 'ok') return reply;
-      const { value } = reply;
-      if (isSession(value) && value.runtimeId === input.runtimeId) return { kind: 'ok', value };
-      return { kind: 'retry', why: 'the answer is not a runtime session', afterMs: undefined };
-    },
+    exchange: (input) => askForSession('/api/runtime/bootstrap/exchange', input, input.runtimeId),
+    refresh: (refreshToken, runtimeId) => askForSession('/api/runtime/auth/refresh', { refreshToken }, runtimeId),
     async status(accessToken) {
       const headers = { authorization: `Bearer ${accessToken}` };
       const reply = await call('/api/runtime/auth/status', { headers });
       return reply.kind === 'ok' ? { kind: 'ok', value: true } : reply;
     },
   };
+}
+
+/** The stable code of a problem document; nothing else of what was answered is looked at, or logged. */
+function codeOf(text: string): string {
+  try {
+    const code: unknown = Reflect.get(Object(JSON.parse(text)), 'code');
+    return typeof code === 'string' && /^[a-z_]{1,40}$/.test(code) ? code : 'unknown';
+  } catch {
+    return 'unknown';
+  }
 }
 
 function retryAfterMs(header: string | null): number | undefined {

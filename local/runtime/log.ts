@@ -4,3 +4,8 @@ export type Log = (event: string, fields?: Record<string, string | number | bool
 export const log: Log = (event, fields = {}) => {
   process.stdout.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: event, ...fields })}\n`);
 };
+
+/** The error's code, never its message: a message may quote what was written. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+}

@@ -15,9 +15,10 @@ export interface RuntimeSession {
   refreshTokenExpiresAt: string;
 }
 
-/** What `runtime.json` holds: a session and which bootstrap token it came from. */
+/** What `runtime.json` holds: a session, when it came, and from which bootstrap token it descends. */
 export interface StoredSession {
   bootstrapSha256: string;
+  receivedAt: string;
   session: RuntimeSession;
 }
 
@@ -62,6 +63,16 @@ export function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
+/** A session as it is kept, received now. */
+export function stored(bootstrapSha256: string, session: RuntimeSession): StoredSession {
+  return { bootstrapSha256, receivedAt: new Date().toISOString(), session };
+}
+
+/** True while the refresh token may be worth a try. */
+export function isRefreshable(session: RuntimeSession, now: number): boolean {
+  return Date.parse(session.refreshTokenExpiresAt) > now;
+}
+
 /** True while the access token has at least `marginMs` of life left. */
 export function isUsable(session: RuntimeSession, now: number, marginMs = 5_000): boolean {
   return Date.parse(session.accessTokenExpiresAt) - now > marginMs;
@@ -71,9 +82,10 @@ function parseStored(text: string): StoredSession | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return undefined;
-    const { bootstrapSha256, session } = value as Partial<StoredSession>; // checked field by field below
+    const { bootstrapSha256, receivedAt, session } = value as Partial<StoredSession>; // checked field by field below
     if (typeof bootstrapSha256 !== 'string' || !isSession(session)) return undefined;
-    return { bootstrapSha256, session };
+    const isDate = typeof receivedAt === 'string' && !Number.isNaN(Date.parse(receivedAt));
+    return { bootstrapSha256, receivedAt: isDate ? receivedAt : new Date(0).toISOString(), session };
   } catch {
     return undefined; // a torn or foreign file counts as no session
   }
