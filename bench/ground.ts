@@ -41,6 +41,7 @@ export const prepareGround = async (issuerUrl: string, audience: string): Promis
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       OIDC_ISSUER: issuerUrl,
       OIDC_AUDIENCE: audience,
+      RATE_LIMITS: 'off',
     },
     close: async () => {
       await db.destroy();
