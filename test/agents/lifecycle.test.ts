@@ -310,7 +310,7 @@ test('the machine keeps its runtime tokens in a file of its own that nobody else
   const ada = await stack().user();
   const agent = await ada.anOnlineAgent();
   const [session] = await stack()
-    .db('runtime_sessions')
+    .db('token_families')
     .whereNull('revokedAt')
     .whereIn('runtimeId', stack().db('runtime_identities').select('id').where({ agentId: agent.id }));
   t.truthy(session?.usedAt, 'the runtime has used its access token');

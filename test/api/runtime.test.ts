@@ -102,7 +102,7 @@ test('twenty exchanges at once are one session', async (t) => {
   const replies = await Promise.all(Array.from({ length: 20 }, () => exchange(stack(), bootstrap)));
   t.deepEqual(new Set(replies.map((reply) => reply.status)), new Set([200]));
   t.is(new Set(replies.map((reply) => JSON.stringify(reply.body))).size, 1);
-  t.is((await stack().db('runtime_sessions').where({ runtimeId: bootstrap.runtimeId })).length, 1);
+  t.is((await stack().db('token_families').where({ runtimeId: bootstrap.runtimeId })).length, 1);
 });
 
 test('the exchange of a newer bootstrap token ends the earlier session', async (t) => {
@@ -130,7 +130,7 @@ test('an access token is dead when its hour is over', async (t) => {
   const { db } = stack();
   const bootstrap = await aBootstrap(stack(), await anAgentId());
   const session = await exchange(stack(), bootstrap);
-  await db('runtime_sessions')
+  await db('token_families')
     .update({ accessExpiresAt: db.raw('now()') })
     .where({ runtimeId: bootstrap.runtimeId });
   const reply = await authStatus(session);
@@ -172,7 +172,7 @@ test('a version that is none is refused before the token is looked at', async (t
 test('no token of a runtime stands in the database', async (t) => {
   const bootstrap = await aBootstrap(stack(), await anAgentId());
   const { body } = await exchange(stack(), bootstrap);
-  for (const table of ['bootstrap_tokens', 'runtime_sessions', 'runtime_identities']) {
+  for (const table of ['bootstrap_tokens', 'token_families', 'runtime_identities']) {
     const { rows } = await stack().db.raw<{ rows: { text: string }[] }>('select r::text as text from ?? as r', [table]);
     const text = rows.map((row) => row.text).join('\n');
     for (const token of [bootstrap.bootstrapToken, body.accessToken, body.refreshToken] as string[])

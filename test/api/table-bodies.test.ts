@@ -46,9 +46,10 @@ for (const row of rows)
 for (const row of rows.filter(({ endpoint, body }) => endpoint.input.body && Object.keys(body ?? {}).length > 0))
   test(`${row.endpoint.id} names the field that is missing or of a wrong type`, async (t) => {
     const token = await tokenFor(row);
-    for (const name of Object.keys(row.body as object))
-      // an object: its keys were just counted
+    // an object: its keys were just counted
+    for (const [name, right] of Object.entries(row.body as object))
       for (const value of [undefined, null, 7, [], {}, true]) {
+        if (typeof value === 'number' && typeof right === 'number') continue;
         const reply = await send(row, JSON.stringify({ ...(row.body as object), [name]: value }), token);
         isProblem(t, reply, 'invalid_request', `${name}: ${JSON.stringify(value)}`);
         t.true(

@@ -6,7 +6,7 @@ import type { Reply } from '../support/a-caller.js';
 import { isProblem } from '../support/a-problem.js';
 import { rawRequest } from '../support/a-raw-request.js';
 import { withStack } from '../support/a-stack.js';
-import { type Row, rows } from '../support/the-table.js';
+import { type Named, type Row, rows } from '../support/the-table.js';
 
 const stack = withStack(test, { workers: false });
 
@@ -34,16 +34,23 @@ for (const row of named)
     const agent = await ada.anAgent();
     const { body } = await ada.call('agents.provision', { id: agent.id });
     const look = () =>
-      Promise.all([stack().db('agents').where({ id: agent.id }), stack().db('jobs').where({ agentId: agent.id })]);
+      Promise.all([
+        stack().db('agents').where({ id: agent.id }),
+        stack().db('jobs').where({ agentId: agent.id }).select('id', 'kind', 'status', 'cancelRequestedAt'),
+        stack().db('token_families').where({ userId: agent.userId }).select('revokedAt'),
+      ]);
+    if (row.names === 'nothing') return;
+    const token = { name: 'a token', scopes: ['read'], expiresInDays: 1 };
+    const session = (await ada.call('auth.tokens.create', {}, { body: token })).body.session.id;
     const before = await look();
-    const foreign = await ask(row, row.path(row.names === 'agent' ? agent.id : body.job.id), eve.token);
-    const absent = await ask(row, row.path(newId(row.names === 'agent' ? 'agent' : 'job')), eve.token);
+    const foreign = await ask(row, row.path({ agent: agent.id, job: body.job.id, session }[row.names]), eve.token);
+    const absent = await ask(row, row.path(newId(row.names)), eve.token);
     isProblem(t, foreign, 'not_found');
     t.deepEqual(anonymous(foreign), anonymous(absent));
     t.deepEqual(await look(), before, 'and nothing happened to it');
   });
 
-const malformed = (kind: 'agent' | 'job'): string[] => {
+const malformed = (kind: Named): string[] => {
   const good = newId(kind);
   return [
     'x',

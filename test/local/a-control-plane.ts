@@ -3,19 +3,23 @@ import type { AddressInfo } from 'node:net';
 import type { ExecutionContext } from 'ava';
 
 export interface Seen {
+  /** Milliseconds since the epoch. */
+  at: number;
   method: string;
   path: string;
   authorization: string | undefined;
   body: Record<string, unknown>;
 }
 
-type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | 'reset';
+/** `lost`: it is done, and the answer never arrives. */
+type Reply = { status: number; body?: unknown; headers?: Record<string, string> } | 'reset' | 'lost';
 
 export interface FakeControlPlane {
   url: string;
   seen: Seen[];
-  /** Answers to the next exchanges and status calls; without one they succeed. */
+  /** Answers to the next exchanges, refreshes and status calls; without one they succeed. */
   exchanges: Reply[];
+  refreshes: Reply[];
   statuses: Reply[];
   /** Of the access tokens it issues; an hour by default. */
   lifeMs: number;
@@ -27,27 +31,49 @@ export async function aControlPlane(t: ExecutionContext): Promise<FakeControlPla
     url: '',
     seen: [],
     exchanges: [],
+    refreshes: [],
     statuses: [],
     lifeMs: 3_600_000,
   };
   let issued = 0;
-  const session = (body: Record<string, unknown>): Reply => {
-    issued += 1;
+  let runtimeVersion: unknown;
+  const present = (): Reply => {
     const expiresAt = new Date(Date.now() + fake.lifeMs).toISOString();
     return {
       status: 200,
       body: {
         tokenType: 'Bearer',
-        runtimeId: body['runtimeId'],
+        runtimeId: 'rt_one',
         agentId: 'agt_one',
         userId: 'usr_one',
-        runtimeVersion: body['runtimeVersion'],
+        runtimeVersion,
         accessToken: `secret-access-${issued}`,
         accessTokenExpiresAt: expiresAt,
         refreshToken: `secret-refresh-${issued}`,
-        refreshTokenExpiresAt: expiresAt,
+        refreshTokenExpiresAt: new Date(Date.now() + 86_400_000).toISOString(),
       },
     };
+  };
+  const exchange = (body: Record<string, unknown>): Reply => {
+    issued += 1;
+    runtimeVersion = body['runtimeVersion'];
+    return present();
+  };
+  /** The present refresh token rotates, its direct predecessor gets the same pair again, any other is reuse. */
+  const refresh = ({ refreshToken }: Record<string, unknown>): Reply => {
+    if (refreshToken === `secret-refresh-${issued}`) issued += 1;
+    else if (refreshToken !== `secret-refresh-${issued - 1}`) return { status: 401, body: { code: 'token_reused' } };
+    return present();
+  };
+  const answer = (path: string, body: Record<string, unknown>): Reply => {
+    if (path === '/api/runtime/bootstrap/exchange') return fake.exchanges.shift() ?? exchange(body);
+    if (path !== '/api/runtime/auth/refresh') return fake.statuses.shift() ?? { status: 200, body: { ok: true } };
+    const given = fake.refreshes.shift();
+    if (given === undefined || given === 'lost') {
+      const done = refresh(body);
+      return given ?? done;
+    }
+    return given;
   };
   const server = createServer((request, response) => {
     let text = '';
@@ -56,12 +82,9 @@ export async function aControlPlane(t: ExecutionContext): Promise<FakeControlPla
       const body = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>;
       const path = request.url ?? '';
       const { authorization } = request.headers;
-      fake.seen.push({ method: request.method ?? '', path, authorization, body });
-      const isExchange = path === '/api/runtime/bootstrap/exchange';
-      const reply = isExchange
-        ? (fake.exchanges.shift() ?? session(body))
-        : (fake.statuses.shift() ?? { status: 200, body: { ok: true } });
-      if (reply === 'reset') return void request.socket.resetAndDestroy();
+      fake.seen.push({ at: Date.now(), method: request.method ?? '', path, authorization, body });
+      const reply = answer(path, body);
+      if (reply === 'reset' || reply === 'lost') return void request.socket.resetAndDestroy();
       response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
       response.end(JSON.stringify(reply.body ?? {}));
     });

@@ -139,6 +139,7 @@ test('a session of another runtime, an expired or a torn one is not used', async
     (session: Record<string, string>) => ({
       ...session,
       accessTokenExpiresAt: new Date(Date.now() - 1).toISOString(),
+      refreshTokenExpiresAt: new Date(Date.now() - 1).toISOString(),
     }),
     () => 'torn',
   ]) {
@@ -152,6 +153,7 @@ test('a session of another runtime, an expired or a torn one is not used', async
     const second = await aRuntime(t, { controlPlane, stateDir: first.stateDir });
     await until(second.ready, isReady);
     t.is(JSON.parse(await readFile(file, 'utf8')).session.accessToken, 'secret-access-2');
+    t.false(paths(controlPlane).includes('auth/refresh'));
   }
 });
 
@@ -161,6 +163,7 @@ test('a stored session that the control plane no longer knows is dropped for a n
   await until(first.ready, isReady);
   await stopped(first);
   controlPlane.statuses.push({ status: 401 });
+  controlPlane.refreshes.push({ status: 401 });
   const second = await aRuntime(t, { controlPlane, stateDir: first.stateDir });
   await until(
     () => controlPlane.seen.at(-1)?.authorization,

@@ -30,6 +30,8 @@ export interface Stack {
   url: string;
   db: Db;
   host: HostStandIn;
+  /** Where the host stand-in keeps its machines and what they keep. */
+  hostFolder: string;
   issuer: Issuer;
   /** Settings for further processes of this stack. */
   env: Record<string, string>;
@@ -87,6 +89,7 @@ export const startStack = async ({
     OIDC_AUDIENCE: issuer.audience,
     OIDC_OPERATOR_CLAIM: 'role=operator',
     PLANS_FILE: plansFile,
+    RATE_LIMITS: 'off',
     HOST_API_URL: `${host.url}/v1`,
     HOST_API_TOKEN: HOST_TOKEN,
     HOST_ORG: 'acme',
@@ -103,6 +106,7 @@ export const startStack = async ({
     url,
     db,
     host,
+    hostFolder: dir,
     issuer,
     env,
     user: async (name = `user${++users}`, claims = {}) => new ACaller(url, await issuer.token(name, claims)),
