@@ -5,6 +5,7 @@ import type { ACaller } from '../support/a-caller.js';
 import { assertNothingLeft, assertOneOfEach } from '../support/host-side.js';
 import { type Lane, type Lanes, startLanes } from '../support/lanes.js';
 import { seeded } from '../support/seeded.js';
+import { until } from '../support/until.js';
 
 const LANES = 4;
 let lanes: Lanes;
@@ -67,14 +68,12 @@ test('the control worker killed in every step of a provision delays it, no more'
 });
 
 /** Waits until a statement of the control worker waits for a lock. */
-const isHeldUp = async ({ stack }: Lane): Promise<void> => {
-  const waiting = () =>
-    stack
-      .db('pg_stat_activity')
-      .where({ datname: stack.db.raw('current_database()'), applicationName: 'acp-worker-control' })
-      .where({ waitEventType: 'Lock' });
-  while ((await waiting()).length === 0) await sleep(20);
-};
+const heldUp = ({ db }: Lane['stack']): Promise<unknown> =>
+  until('the claim waits', () =>
+    db('pg_stat_activity')
+      .where({ datname: db.raw('current_database()'), applicationName: 'acp-worker-control', waitEventType: 'Lock' })
+      .first(),
+  );
 
 test('the control worker killed as it claims a job: the job is claimed once, by the next one', async (t) => {
   t.timeout(120_000);
@@ -86,7 +85,7 @@ test('the control worker killed as it claims a job: the job is claimed once, by 
     const lock = await lane.stack.db.transaction();
     await lock.raw('select 1 from jobs where id = ? for update', [body.job.id]);
     await lane.startWorker();
-    await isHeldUp(lane);
+    await heldUp(lane.stack);
     await lane.killWorker();
     await lock.rollback();
     t.is((await ada.call('jobs.get', { id: body.job.id })).body.status, 'queued');

@@ -27,7 +27,10 @@ type Call = keyof typeof calls;
 const lie = (agentId: string, call: Call, mode: FaultMode, times: number): (() => boolean) => {
   const path = `/${calls[call](appNameOf(agentId))}`;
   stack().host.fault({ match: { method: 'POST', path }, mode, times });
-  return () => stack().host.faults().some((fault) => fault.match?.path === path && fault.mode === mode && fault.injected === times);
+  return () =>
+    stack()
+      .host.faults()
+      .some((fault) => fault.match?.path === path && fault.mode === mode && fault.injected === times);
 };
 
 const assertOnline = async (t: ExecutionContext, ada: ACaller, id: string, context: string): Promise<Agent> => {
@@ -70,7 +73,25 @@ for (const call of ['secrets', 'update', 'start', 'stop'] as const)
         t.like(started.body, { ok: true, agent: { status: 'online' } }, `${context}: ${JSON.stringify(started.body)}`);
         t.is((await assertOnline(t, ada, id, context)).hostMachineId, hostMachineId, context);
       }
-    t.true(stack().host.faults().some((fault) => fault.match?.path?.includes(appNameOf(id)) && fault.injected > 0));
+    t.true(
+      stack()
+        .host.faults()
+        .some((fault) => fault.match?.path?.includes(appNameOf(id)) && fault.injected > 0),
+    );
+  });
+
+for (const mode of lies)
+  test(`a delete survives ${mode}, twice at each of its calls, and nothing is left`, async (t) => {
+    t.timeout(120_000);
+    const ada = await stack().user();
+    const { id } = await ada.anOnlineAgent();
+    const app = appNameOf(id);
+    for (const path of [`/apps/${app}/machines/[^/]+$/`, `/apps/${app}$/`])
+      stack().host.fault({ match: { method: 'DELETE', path: `/${path}` }, mode, times: 2 });
+    const { body } = await ada.call('agents.delete', { id });
+    const job = await ada.finished(body.job);
+    t.is(job.status, 'succeeded', JSON.stringify(job));
+    assertNothingLeft(t, stack(), id, mode);
   });
 
 for (const call of ['volumes', 'secrets', 'machines'] as const)
@@ -99,7 +120,11 @@ test('a rate limit is waited out for as long as the host asks', async (t) => {
   await assertOnline(t, ada, id, 'rate limited');
 });
 
-const full = { mode: 'error-before', status: 422, body: { error: 'no room', status: 'insufficient_capacity' } } as const;
+const full = {
+  mode: 'error-before',
+  status: 422,
+  body: { error: 'no room', status: 'insufficient_capacity' },
+} as const;
 
 test('a region without room for the volume: the next one is tried, and the machine goes there too', async (t) => {
   const ada = await stack().user();
@@ -126,7 +151,7 @@ for (const call of ['volumes', 'machines'] as const)
     const ada = await stack().user();
     const { id } = await ada.anAgent();
     const path = `/${calls[call](appNameOf(id))}`;
-    stack().host.fault({ match: { method: 'POST', path }, ...full, times: call === 'volumes' ? 2 : 1 });
+    stack().host.fault({ match: { method: 'POST', path }, ...full, times: call === 'volumes' ? 2 : 1 }); // there are two regions
     const job = await failing(t, ada, id);
     t.like(job.error, { code: 'host_capacity', needsOperator: false });
     assertNothingLeft(t, stack(), id, call);
@@ -135,18 +160,19 @@ for (const call of ['volumes', 'machines'] as const)
     t.is(hostSideOf(stack(), id).machines.length, 1);
   });
 
-for (const [title, path, left] of [
-  ['one call', (app: string) => `/${calls.volumes(app)}`, false],
-  ['every call', (app: string) => `/apps/${app}`, true],
+/** Either one call alone, or all that a provision and its undoing make before they give up. */
+for (const [title, pathOf, times] of [
+  ['the creation of the volume', (app: string) => `/${calls.volumes(app)}`, 1],
+  ['every call', (app: string) => `/apps/${app}`, 2],
 ] as const)
   test(`a host that refuses our token at ${title}: vendor_misconfigured, an operator's business, and delete leads out`, async (t) => {
     const ada = await stack().user();
     const { id } = await ada.anAgent();
-    const fault = { match: { path: path(appNameOf(id)), ...(left ? {} : { method: 'POST' }) }, status: 401 };
-    stack().host.fault({ ...fault, mode: 'error-before', times: left ? 1_000 : 1, body: { error: 'unauthorized' } });
+    const path = pathOf(appNameOf(id));
+    const method = path.endsWith('$/') ? { method: 'POST' } : {};
+    stack().host.fault({ match: { path, ...method }, mode: 'error-before', status: 401, times });
     const job = await failing(t, ada, id);
     t.like(job.error, { code: 'vendor_misconfigured', needsOperator: true });
-    if (left) return;
     const deleted = await ada.call('agents.delete', { id }, wait);
     t.is(deleted.body.job.status, 'succeeded', JSON.stringify(deleted.body));
     assertNothingLeft(t, stack(), id, title);
