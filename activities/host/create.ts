@@ -74,7 +74,10 @@ export const makeCreateActivities = (deps: HostDeps) => {
     return readBackOnConflict(host.updateMachine(appOf(agent), present.id, update, signal));
   };
 
-  /** The machine of the agent's name, else a new one. One that lies switched off gets the new credentials; who waits for it switches it on. */
+  /**
+   * The machine of the agent's name, else a new one. One that lies switched off, or runs with an identity of before, gets the new
+   * credentials; who waits for it switches it on.
+   */
   const findOrCreateMachine = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<void> => {
     const app = appOf(agent);
     const there = pickMachine(agent, await host.listMachines(app, signal));
@@ -95,7 +98,8 @@ export const makeCreateActivities = (deps: HostDeps) => {
         async () => pickMachine(agent, await host.listMachines(app, signal)),
       ));
     await changeHeldAgent(db, jobId, agent.id, { hostMachineId: machine.id, machine: snapshotOf(machine) });
-    if (there && stillStates.has(there.state)) await updateMachine(agent, there, signal);
+    const isOfBefore = there?.metadata['acp_generation'] !== String(agent.generation);
+    if (there && (isOfBefore || stillStates.has(there.state))) await updateMachine(agent, there, signal);
   };
 
   /**

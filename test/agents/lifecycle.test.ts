@@ -234,6 +234,12 @@ test('a machine that never becomes ready leaves the agent in error with its reas
   stack().host.clearFaults();
   const again = await ada.call('agents.provision', { id }, wait);
   t.like(again.body, { ok: true, agent: { status: 'online', lastError: null, hostMachineId: machine.id } });
+  const identities = await stack().db('runtime_identities').where({ agentId: id }).orderBy('generation');
+  t.deepEqual(
+    identities.map((identity) => identity.status),
+    ['revoked', 'active'],
+    'what the first attempt could authenticate with is dead',
+  );
   t.is((await ada.call('agents.delete', { id }, wait)).body.ok, true);
 });
 

@@ -1,9 +1,18 @@
+import type { Transaction } from 'objection';
 import { createAgentJob, makeWay } from '../../jobs/index.js';
+import { type Agent, changeAgent } from '../../models/agent.js';
+import { revokeRuntimes } from '../../models/runtime-identity.js';
 import { requireProvisioning } from '../../rules/entitlement.js';
 import { entitlementOf } from '../entitlement.js';
 import { asRequester, type Operation } from '../operation.js';
 import { answerJob, type Decided } from './answer-job.js';
 import { getOwnAgentForUpdate } from './own-agent.js';
+
+/** What an earlier attempt could authenticate with is dead from this commit on: the machine gets an identity of its own again. */
+const beginAnew = async (trx: Transaction, agent: Agent): Promise<void> => {
+  await revokeRuntimes(trx, agent.id);
+  await changeAgent(trx, agent.id, { generation: agent.generation + 1 });
+};
 
 export const provision: Operation<'agents.provision'> = async (deps, { caller, params, idempotency }) => {
   requireProvisioning(entitlementOf(deps.plans, caller.userId));
@@ -14,6 +23,7 @@ export const provision: Operation<'agents.provision'> = async (deps, { caller, p
     // From `error` it is tried again: it finds what is there and goes on from it.
     if (agent.provisionedAt !== null && agent.status !== 'error') return { agent };
     const requestedBy = asRequester(caller);
+    if (agent.status === 'error') await beginAnew(trx, agent);
     return { ...(await createAgentJob(trx, { kind: 'agent.provision', agent, requestedBy })), isNew: true };
   });
 };
