@@ -75,3 +75,19 @@ export const jobActivity =
       clearInterval(beat);
     }
   };
+
+/** Makes an activity of a function that belongs to no job: heartbeats, and failures as Temporal should see them. */
+export const guarded =
+  <Output>(run: () => Promise<Output>) =>
+  async (): Promise<Output> => {
+    const context = Context.current();
+    const beat = setInterval(() => context.heartbeat(), BEAT_MS);
+    try {
+      return await run();
+    } catch (error) {
+      if (context.cancellationSignal.aborted) throw new CancelledFailure('canceled');
+      throw toFailure(error);
+    } finally {
+      clearInterval(beat);
+    }
+  };

@@ -21,6 +21,7 @@ export const processes = ({ program, ports, apiUrl }: Ground, settings: Settings
   },
   worker('control', ports.control, ports.controlMetrics, withoutHost(settings), program),
   worker('host', ports.hostWorker, ports.hostWorkerMetrics, settings, program),
+  worker('host-background', ports.background, ports.backgroundMetrics, settings, program),
 ];
 
 function worker(

@@ -8,7 +8,15 @@ import type { Secrets } from './secrets.js';
 
 export const portNames = [
   ...(['postgres', 'temporal', 'temporalHttp', 'temporalUi', 'identity', 'host'] as const),
-  ...(['control', 'controlMetrics', 'hostWorker', 'hostWorkerMetrics', 'apiMetrics'] as const),
+  ...([
+    'control',
+    'controlMetrics',
+    'hostWorker',
+    'hostWorkerMetrics',
+    'background',
+    'backgroundMetrics',
+    'apiMetrics',
+  ] as const),
 ] as const;
 
 export interface Ground {

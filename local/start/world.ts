@@ -18,7 +18,7 @@ const project = fileURLToPath(new URL('../../../', import.meta.url));
 /** Who is stopped when: callers before those they call. */
 const stopOrder = [
   ['api'],
-  ['worker-control', 'worker-host'],
+  ['worker-control', 'worker-host', 'worker-host-background'],
   ['host'],
   ['identity', 'temporal'],
   ['postgres'],

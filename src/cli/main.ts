@@ -7,6 +7,7 @@ import { migrate, missingMigrations } from '../db/migrate.js';
 import { envExample } from '../env-example.js';
 import { KeyRing } from '../models/key-ring.js';
 import { reencrypt } from '../models/reencrypt.js';
+import { applySchedules } from '../jobs/schedules.js';
 import { applySearchAttributes } from '../jobs/search-attributes.js';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -50,10 +51,12 @@ admin
   .command('temporal')
   .description('Set Temporal up')
   .command('apply')
-  .description('Register the search attributes that workflows carry; harmless when they are there')
+  .description('Register search attributes and schedules; harmless when they are there')
   .action(async () => {
-    const added = await applySearchAttributes(readConfig('admin'));
-    say(added.length === 0 ? 'Temporal is set up' : `registered ${added.join(', ')}`);
+    const config = readConfig('admin');
+    const added = await applySearchAttributes(config);
+    if (added.length > 0) say(`registered ${added.join(', ')}`);
+    say(`scheduled ${(await applySchedules(config)).join(', ')}`);
   });
 
 admin

@@ -3,11 +3,12 @@ import { agents } from './endpoints/agents.js';
 import { audit } from './endpoints/audit.js';
 import { auth } from './endpoints/auth.js';
 import { jobs } from './endpoints/jobs.js';
+import { operator } from './endpoints/operator.js';
 import { runtime } from './endpoints/runtime.js';
 import { users } from './endpoints/users.js';
 
 /** Every endpoint of the service, once. */
-export const endpoints = [...auth, ...users, ...agents, ...jobs, ...runtime, ...audit] as const;
+export const endpoints = [...auth, ...users, ...agents, ...jobs, ...runtime, ...audit, ...operator] as const;
 
 export type Endpoint = (typeof endpoints)[number];
 export type EndpointId = Endpoint['id'];

@@ -1,6 +1,7 @@
 import { ApiError } from '../contract/errors.js';
 import type { EndpointId } from '../contract/index.js';
 import { isUnavailable } from '../db/knex.js';
+import { clone } from './agents/clone.js';
 import { create } from './agents/create.js';
 import { deleteAgent } from './agents/delete.js';
 import { gatewayAccess } from './agents/gateway-access.js';
@@ -28,6 +29,9 @@ import { sessionsList } from './auth/sessions-list.js';
 import { sessionsRevoke } from './auth/sessions-revoke.js';
 import { tokensCreate } from './auth/tokens-create.js';
 import type { Operation } from './operation.js';
+import { attentionList } from './operator/attention-list.js';
+import { jobsResolve } from './operator/jobs-resolve.js';
+import { jobsRetry } from './operator/jobs-retry.js';
 import { authRefresh } from './runtime/auth-refresh.js';
 import { authRevoke } from './runtime/auth-revoke.js';
 import { authStatus } from './runtime/auth-status.js';
@@ -52,6 +56,7 @@ export const operations: { [Id in EndpointId]: Operation<Id> } = {
   'users.update': updateUser,
   'agents.list': listAgents,
   'agents.create': create,
+  'agents.clone': clone,
   'agents.get': getAgent,
   'agents.update': updateAgent,
   'agents.delete': deleteAgent,
@@ -71,6 +76,9 @@ export const operations: { [Id in EndpointId]: Operation<Id> } = {
   'runtime.auth.status': authStatus,
   'runtime.identities.list': identitiesList,
   'audit.list': listAudit,
+  'operator.attention.list': attentionList,
+  'operator.jobs.retry': jobsRetry,
+  'operator.jobs.resolve': jobsResolve,
 };
 
 /** Runs database work of a request; a database that is away becomes 503, and nothing was acknowledged. */

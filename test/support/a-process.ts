@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../../local/process/ports.js';
 import { answers, until } from '../../local/process/wait.js';
 
-export type Program = 'src/server' | 'workers/control' | 'workers/host';
+export type Program = 'src/server' | 'workers/control' | 'workers/host' | 'workers/host-background';
 
 /** A process of the product, as a supervisor runs it. */
 export interface AProcess {

@@ -1,6 +1,7 @@
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { makeControlActivities } from '../../activities/control.js';
 import { makeHostActivities } from '../../activities/host/index.js';
+import { makeReconcileActivities } from '../../activities/reconcile.js';
 import { readConfig } from '../../src/config.js';
 import { makeDb } from '../../src/db/knex.js';
 import { KeyRing } from '../../src/models/key-ring.js';
@@ -12,12 +13,12 @@ import { workerDefaults } from '../../workers/defaults.js';
 
 let runtimeInstalled = false;
 
-export type Queue = 'control' | 'host';
+export type Queue = 'control' | 'host' | 'host-background';
 
 /** The workers of a stack, in this process. Returns what stops them. */
 export const startWorkers = async (
   env: Record<string, string>,
-  queues: readonly Queue[] = ['control', 'host'],
+  queues: readonly Queue[] = ['control', 'host', 'host-background'],
 ): Promise<() => Promise<void>> => {
   if (!runtimeInstalled) {
     Runtime.install({ logger: new DefaultLogger('ERROR', () => undefined), shutdownSignals: [] });
@@ -36,6 +37,15 @@ export const startWorkers = async (
       activities: makeControlActivities({ db }),
     }),
     host: () => ({ activities: makeHostActivities({ db, host, gateway, keys, settings: machineSettings(config) }) }),
+    'host-background': () => ({
+      activities: makeReconcileActivities({
+        db,
+        host,
+        gateway,
+        org: config.HOST_ORG,
+        installationId: config.INSTALLATION_ID,
+      }),
+    }),
   };
   const workers = await Promise.all(
     queues.map((queue) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Id, NextCursor, Page } from '../common.js';
 import { endpoint } from '../endpoint.js';
-import { Agent, AgentChanges, AgentJob, AgentState, GatewayAccess, NewAgent } from '../shapes/agent.js';
+import { Agent, AgentChanges, AgentClone, AgentJob, AgentState, GatewayAccess, NewAgent } from '../shapes/agent.js';
 import { Job } from '../shapes/job.js';
 
 const AgentId = z.object({ id: Id('agent') });
@@ -90,6 +90,21 @@ export const agents = [
     keyed: true,
     effect: 'write',
     names: { tool: 'agents_provision', command: 'agents provision', task: 'agents.provision' },
+  }),
+  endpoint({
+    id: 'agents.clone',
+    http: 'POST /api/agents/:id/clone',
+    auth: 'user',
+    scope: 'agents',
+    title: 'Clone an agent',
+    about:
+      'Creates a new agent, offline, with the configuration of this one. No credential, token, connection or volume data travels.',
+    input: { params: AgentId, body: AgentClone.optional() },
+    output: { 201: Agent },
+    errors: ['limit_reached'],
+    keyed: true,
+    effect: 'write',
+    names: { tool: 'agents_clone', command: 'agents clone', task: 'agents.clone' },
   }),
   endpoint({
     id: 'agents.start',

@@ -77,6 +77,10 @@ export type NewAgent = z.infer<typeof NewAgent>;
 export const AgentChanges = z.strictObject(writable).partial();
 export type AgentChanges = z.infer<typeof AgentChanges>;
 
+export const AgentClone = z.strictObject({
+  name: writable.name.optional().describe('`<name> (copy)` unless told'),
+});
+
 export const AgentJob = z.strictObject({
   ok: z.boolean().describe('False when the job ended without success'),
   agent: Agent,

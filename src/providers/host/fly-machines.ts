@@ -3,7 +3,15 @@ import type { ErrorCode } from '../../contract/errors.js';
 import { hasStatus, VendorError } from '../vendor-error.js';
 import { type VendorCall, VendorHttp } from '../vendor-http.js';
 import type { Host } from './host.js';
-import { MachineAnswer, MachinesAnswer, RefusalAnswer, SecretsAnswer, VolumeAnswer, VolumesAnswer } from './wire.js';
+import {
+  OrgMachinesAnswer,
+  MachineAnswer,
+  MachinesAnswer,
+  RefusalAnswer,
+  SecretsAnswer,
+  VolumeAnswer,
+  VolumesAnswer,
+} from './wire.js';
 
 export interface FlyMachinesOptions {
   /** e.g. `https://api.machines.dev/v1` */
@@ -125,6 +133,15 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
     async deleteMachine(name, id, signal) {
       await orAbsent(http.call({ method: 'DELETE', path: machine(name, id), query: { force: 'true' }, signal }));
     },
+
+    listOrgMachines: ({ updatedAfter, cursor }, signal) =>
+      call(OrgMachinesAnswer, {
+        method: 'GET',
+        path: `/orgs/${encodeURIComponent(org)}/machines`,
+        query: { updated_after: updatedAfter, cursor, include_deleted: 'true', limit: 500 },
+        signal,
+        timeoutMs: 30_000,
+      }),
 
     async waitForMachine(name, id, { state, version, timeoutSeconds }, signal) {
       try {

@@ -17,6 +17,8 @@ export interface Host {
   startMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
   stopMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
   deleteMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
+  /** Machines of the whole organisation that changed after a moment, gone ones too; eventually consistent. */
+  listOrgMachines(page: OrgPage, signal?: AbortSignal): Promise<OrgMachines>;
   /** Holds until the machine is in the state or the time (1..60 s) is over; whether it got there. */
   waitForMachine(app: string, id: string, wait: MachineWait, signal?: AbortSignal): Promise<boolean>;
 }
@@ -67,6 +69,31 @@ export interface MachineWait {
   /** Needed for `stopped`. */
   version?: string;
   timeoutSeconds: number;
+}
+
+export interface OrgPage {
+  /** ISO 8601; absent = all there are. */
+  updatedAfter?: string | undefined;
+  cursor?: string | undefined;
+}
+
+export interface OrgMachines {
+  machines: OrgMachine[];
+  nextCursor: string | null;
+  /** The newest change in the list: where the next look begins. */
+  lastUpdatedAt: string | null;
+  /** Regions that did not answer: what is missing from the list says nothing. */
+  errorRegions: string[];
+}
+
+/** A machine as organisation-wide lists show it: without checks. */
+export interface OrgMachine {
+  id: string;
+  appName: string;
+  state: string;
+  region: string;
+  createdAt: string | null;
+  metadata: Record<string, string>;
 }
 
 export interface HostMachine {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HostMachine, HostVolume } from './host.js';
+import type { HostMachine, HostVolume, OrgMachine, OrgMachines } from './host.js';
 
 /** The host's answers as far as they are read; fields documented as strings come as null. */
 const text = z.string().nullish();
@@ -59,6 +59,31 @@ export const MachineAnswer = WireMachine.transform(toMachine);
 export const MachinesAnswer = z.array(WireMachine).transform((machines) => machines.map(toMachine));
 export const VolumeAnswer = WireVolume.transform(toVolume);
 export const VolumesAnswer = z.array(WireVolume).transform((volumes) => volumes.map(toVolume));
+const WireOrgMachine = WireMachine.extend({ app_name: text });
+
+const toOrgMachine = (wire: z.infer<typeof WireOrgMachine>): OrgMachine => ({
+  id: wire.id,
+  appName: wire.app_name ?? '',
+  state: wire.state,
+  region: wire.region ?? '',
+  createdAt: toTimestampOrNull(wire.created_at),
+  metadata: wire.config?.metadata ?? {},
+});
+
+export const OrgMachinesAnswer = z
+  .object({
+    machines: z.array(WireOrgMachine).nullish(),
+    next_cursor: text,
+    last_updated_at: text,
+    error_regions: z.array(z.string()).nullish(),
+  })
+  .transform((wire): OrgMachines => ({
+    machines: (wire.machines ?? []).map(toOrgMachine),
+    nextCursor: wire.next_cursor || null,
+    lastUpdatedAt: wire.last_updated_at || null,
+    errorRegions: wire.error_regions ?? [],
+  }));
+
 /** The field is written both ways in the field. */
 export const SecretsAnswer = z
   .object({ version: z.number().optional(), Version: z.number().optional() })

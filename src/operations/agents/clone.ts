@@ -1,0 +1,43 @@
+import { Agent, countOwnAgents } from '../../models/agent.js';
+import { newId } from '../../models/new-id.js';
+import { User } from '../../models/user.js';
+import { presentAgent } from '../../presenters/agent.js';
+import { requireRoomForAgent } from '../../rules/entitlement.js';
+import { entitlementOf } from '../entitlement.js';
+import { once } from '../once.js';
+import type { Operation } from '../operation.js';
+import { settingsOnly } from './channels.js';
+import { getOwnAgent } from './own-agent.js';
+
+/** Configuration only: a credential, a token, a connection or the data on the volume never travels. */
+export const clone: Operation<'agents.clone'> = async ({ db, plans, installationId }, call) => {
+  const { caller, params, body, idempotency } = call;
+  const { userId } = caller;
+  const entitlement = entitlementOf(plans, userId);
+  const id = newId('agent');
+  const { answer } = await once(
+    db,
+    idempotency,
+    async (trx) => {
+      const source = await getOwnAgent(trx, userId, params.id);
+      await User.query(trx).findById(userId).select('id').forUpdate();
+      requireRoomForAgent(entitlement, await countOwnAgents(trx, userId));
+      return Agent.query(trx)
+        .insert({
+          id,
+          userId,
+          name: body?.name ?? `${source.name} (copy)`,
+          persona: source.persona,
+          avatar: source.avatar,
+          plan: source.plan,
+          channels: settingsOnly(source.channels),
+          capabilities: source.capabilities,
+          clonedFromAgentId: source.id,
+          hostName: `acp-${installationId}-${id.replace('agt_', '')}`,
+        })
+        .returning('*');
+    },
+    (agent) => ({ status: 201, view: 'agent', ids: { agentId: agent.id }, now: presentAgent(agent) }),
+  );
+  return answer;
+};

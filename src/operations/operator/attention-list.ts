@@ -1,0 +1,14 @@
+import { Agent } from '../../models/agent.js';
+import { listAttention } from '../../models/attention.js';
+import { presentJob } from '../../presenters/job.js';
+import { DEFAULT_LIMIT, fromCursor, toPage } from '../cursor.js';
+import type { Operation } from '../operation.js';
+
+export const attentionList: Operation<'operator.attention.list'> = async ({ db }, { query }) => {
+  const limit = query.limit ?? DEFAULT_LIMIT;
+  const { rows, nextCursor } = toPage(await listAttention(db, limit + 1, fromCursor(query.cursor)), limit);
+  const agents = await Agent.query(db).findByIds(rows.flatMap((job) => job.agentId ?? []));
+  const byId = new Map(agents.map(({ id, name, status, userId }) => [id, { id, name, status, userId }]));
+  const attention = rows.map((job) => ({ job: presentJob(job), agent: byId.get(job.agentId ?? '') ?? null }));
+  return { status: 200, body: { attention, nextCursor } };
+};
