@@ -77,6 +77,15 @@ gateway_tokens.retired_at timestamp(3) with time zone
 guesses.subject text not null
 guesses.tried_at timestamp with time zone[] not null
 guesses.ends_at timestamp(3) with time zone not null
+host_orphans.machine_id text not null
+host_orphans.app_name text not null
+host_orphans.agent_id text
+host_orphans.first_seen_at timestamp(3) with time zone not null default now()
+host_orphans.last_seen_at timestamp(3) with time zone not null default now()
+host_orphans.reaped_at timestamp(3) with time zone
+host_watermarks.org text not null
+host_watermarks.updated_after timestamp with time zone
+host_watermarks.swept_at timestamp(3) with time zone
 idempotency_keys.principal text not null
 idempotency_keys.endpoint text not null
 idempotency_keys.key text not null
@@ -114,6 +123,7 @@ jobs.updated_at timestamp(3) with time zone not null default now()
 jobs.started_at timestamp(3) with time zone
 jobs.finished_at timestamp(3) with time zone
 jobs.deadline_at timestamp(3) with time zone
+jobs.attended_at timestamp(3) with time zone
 runtime_identities.id text not null
 runtime_identities.agent_id text not null
 runtime_identities.generation integer not null
@@ -175,6 +185,8 @@ gateway_tokens: gateway_tokens_hash_key UNIQUE (hash)
 gateway_tokens: gateway_tokens_pkey PRIMARY KEY (id)
 gateway_tokens: gateway_tokens_state_check CHECK ((state = ANY (ARRAY['next'::text, 'current'::text, 'retired'::text])))
 guesses: guesses_pkey PRIMARY KEY (subject)
+host_orphans: host_orphans_pkey PRIMARY KEY (machine_id)
+host_watermarks: host_watermarks_pkey PRIMARY KEY (org)
 idempotency_keys: idempotency_keys_pkey PRIMARY KEY (principal, endpoint, key)
 jobs: jobs_check CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['queued'::text, 'running'::text]))))
 jobs: jobs_pkey PRIMARY KEY (id)
@@ -202,6 +214,7 @@ users: users_pkey PRIMARY KEY (id)
 CREATE UNIQUE INDEX agents_host_name_key ON public.agents USING btree (host_name)
 CREATE INDEX agents_of_user ON public.agents USING btree (user_id, id DESC) WHERE (deleted_at IS NULL)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (id)
+CREATE INDEX agents_with_machine ON public.agents USING btree (id) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL))
 CREATE INDEX audit_events_of_subject ON public.audit_events USING btree (subject_id, id DESC)
 CREATE INDEX audit_events_of_user ON public.audit_events USING btree (user_id, id DESC)
 CREATE UNIQUE INDEX audit_events_pkey ON public.audit_events USING btree (id)
@@ -215,8 +228,11 @@ CREATE UNIQUE INDEX gateway_tokens_hash_key ON public.gateway_tokens USING btree
 CREATE UNIQUE INDEX gateway_tokens_one_each ON public.gateway_tokens USING btree (agent_id, state) WHERE (state <> 'retired'::text)
 CREATE UNIQUE INDEX gateway_tokens_pkey ON public.gateway_tokens USING btree (id)
 CREATE UNIQUE INDEX guesses_pkey ON public.guesses USING btree (subject)
+CREATE UNIQUE INDEX host_orphans_pkey ON public.host_orphans USING btree (machine_id)
+CREATE UNIQUE INDEX host_watermarks_pkey ON public.host_watermarks USING btree (org)
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON public.idempotency_keys USING btree (principal, endpoint, key)
+CREATE INDEX jobs_for_operators ON public.jobs USING btree (id DESC) WHERE (((error ->> 'needsOperator'::text) = 'true'::text) AND (attended_at IS NULL))
 CREATE UNIQUE INDEX jobs_lock ON public.jobs USING btree (lock_key) WHERE (finished_at IS NULL)
 CREATE INDEX jobs_of_agent ON public.jobs USING btree (agent_id, id DESC)
 CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, id DESC)

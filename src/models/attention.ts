@@ -2,12 +2,17 @@ import type { Transaction } from 'objection';
 import type { Db } from '../db/knex.js';
 import { Job } from './job.js';
 
+/** As the index jobs_for_operators says it. */
+const NEEDS_OPERATOR = `(error ->> 'needsOperator') = 'true'`;
+
 /** Jobs that wait for an operator, newest first, `limit` of those older than `before`. */
 export const listAttention = (db: Db, limit: number, before?: string): Promise<Job[]> =>
   Job.query(db)
-    .where({ needsOperator: true })
+    .whereRaw(NEEDS_OPERATOR)
     .whereNull('attendedAt')
-    .modify((query) => before !== undefined && query.where('id', '<', before))
+    .modify((query) => {
+      if (before !== undefined) query.where('id', '<', before);
+    })
     .orderBy('id', 'desc')
     .limit(limit)
     .execute();
@@ -16,7 +21,8 @@ export const listAttention = (db: Db, limit: number, before?: string): Promise<J
 export const attendTo = async (trx: Transaction, jobId: string): Promise<boolean> => {
   const attended = await trx('jobs')
     .update({ attendedAt: trx.fn.now() })
-    .where({ id: jobId, needsOperator: true })
+    .where({ id: jobId })
+    .whereRaw(NEEDS_OPERATOR)
     .whereNull('attendedAt');
   return attended === 1;
 };

@@ -39,6 +39,12 @@ test('records one history of each workflow', async (t) => {
       t.is(body.job.status, 'succeeded');
       await keep(name, body.job.workflowId);
     }
+    const { workflowId } = await client.workflow.start('reconcileHost', {
+      workflowId: `${stack.env['TEMPORAL_QUEUE_PREFIX']}reconcile`,
+      taskQueue: `${stack.env['TEMPORAL_QUEUE_PREFIX']}control`,
+    });
+    await client.workflow.getHandle(workflowId).result();
+    await keep('reconcileHost', workflowId);
     const other = await ada.anAgent();
     stack.host.fault({ match: { method: 'POST', path: '/secrets' }, mode: 'delay', delayMs: 1_500, times: 1 });
     const { body } = await ada.call('agents.provision', { id: other.id });

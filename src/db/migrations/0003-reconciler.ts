@@ -22,9 +22,8 @@ export const up = async (db: Knex): Promise<void> => {
 
     -- What an operator did about a job that needs one.
     alter table jobs add column attended_at timestamptz(3);
-    alter table jobs add column needs_operator boolean not null
-      generated always as (coalesce((error ->> 'needsOperator')::boolean, false)) stored;
-    create index jobs_for_operators on jobs (id desc) where needs_operator and attended_at is null;
+    create index jobs_for_operators on jobs (id desc)
+      where (error ->> 'needsOperator') = 'true' and attended_at is null;
 
     create index agents_with_machine on agents (id) where deleted_at is null and host_machine_id is not null;
   `);
