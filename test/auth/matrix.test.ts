@@ -80,7 +80,7 @@ const check = (t: ExecutionContext, row: Row, { who }: Credential, reply: Reply,
       : refused(who === 'expired' && reply.body.code === 'token_expired' ? 'token_expired' : 'unauthenticated');
   if (who === 'nobody' || who === 'refused' || who === 'runtime') return refused('unauthenticated');
   if (who === 'expired') return refused('token_expired');
-  if (auth === 'operator' && who !== 'operator') return refused('operator_required');
+  if (auth === 'operator') return who === 'operator' ? letIn('in') : refused('operator_required');
   const mayRead = effect === 'read' && secretOutput !== true && scope !== '*';
   if (who === 'reader' && scope !== undefined && !mayRead) return refused('scope_required');
   if (row.names !== 'nothing' && (who === 'stranger' || who === 'operator')) return refused('not_found');

@@ -29,13 +29,15 @@ const bodies: Record<string, unknown> = {
   'auth.tokens.create': { name: 'a token', scopes: ['read'], expiresInDays: 1 },
   'runtime.auth.refresh': { refreshToken: 'acp_rrt_x' },
   'runtime.auth.revoke': { refreshToken: 'acp_rrt_x' },
+  'operator.jobs.retry': { reason: 'because' },
+  'operator.jobs.resolve': { reason: 'because' },
   'runtime.bootstrap.exchange': { runtimeId: 'rt_x', bootstrapToken: 'acp_boot_x', runtimeVersion: '1.0.0' },
 };
 
 const queries: Record<string, string> = { 'auth.device.lookup': '?userCode=BCDF-GHJK' };
 
 const namedBy = (pattern: string): Named => {
-  if (pattern.startsWith('/api/jobs/')) return 'job';
+  if (pattern.includes('/jobs/')) return 'job';
   return pattern.startsWith('/api/auth/sessions/') ? 'session' : 'agent';
 };
 
