@@ -1,4 +1,4 @@
-import { Agent, changeHeldAgent, NotHolder } from '../../src/models/agent.js';
+import { Agent, changeHeldAgent, heldAgentForUpdate, NotHolder } from '../../src/models/agent.js';
 import { gatewayTokenForMachine } from '../../src/models/gateway-token.js';
 import { ensureRuntimeIdentity, mintBootstrapToken } from '../../src/models/runtime-identity.js';
 import type { HostMachine, HostVolume } from '../../src/providers/host/host.js';
@@ -157,7 +157,9 @@ export const makeCreateActivities = (deps: HostDeps) => {
     setHostSecrets: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
       const secrets = await db.transaction(async (trx) => {
-        const runtime = await ensureRuntimeIdentity(trx, agent, settings.runtimeVersion);
+        // Whoever was superseded, by a deletion above all, hands out no credentials any more.
+        const held = await heldAgentForUpdate(trx, input.jobId, agent.id);
+        const runtime = await ensureRuntimeIdentity(trx, held, settings.runtimeVersion);
         return {
           ACP_BOOTSTRAP_TOKEN: await mintBootstrapToken(trx, runtime.id),
           ACP_GATEWAY_TOKEN: await gatewayTokenForMachine(trx, keys, agent.id),

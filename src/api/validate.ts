@@ -34,6 +34,7 @@ export const parseQuery = (endpoint: EndpointRecord, querystring: string): unkno
   for (const [name, value] of search) {
     if (Object.hasOwn(query, name))
       throw refuse('query', [{ pointer: `query/${name}`, message: 'must not be repeated' }]);
+    if (value.includes('\u0000')) throw refuse('query', [{ pointer: `query/${name}`, message: 'must not hold NUL' }]);
     Object.defineProperty(query, name, { value, enumerable: true });
   }
   if (!endpoint.input.query) return undefined;

@@ -3,6 +3,8 @@ import type { Log } from '../telemetry/log.js';
 
 const PASS_MS = 60_000;
 const BATCH = 1_000;
+/** Of one table in one pass. */
+const MOST_BITES = 50;
 
 /**
  * What has expired and may go, and by which column it is found. Expiry itself is a predicate wherever it matters; this only tidies.
@@ -51,10 +53,13 @@ export class Janitor {
     let gone = 0;
     try {
       for (const { table, key, where } of rubbish) {
-        const { rowCount } = await this.#db.raw<{ rowCount: number }>(
-          `delete from ${table} where ${key} in (select ${key} from ${table} where ${where} limit ${BATCH})`,
-        );
-        gone += rowCount;
+        for (let bites = 0, bite = BATCH; bite === BATCH && bites < MOST_BITES; bites++) {
+          const { rowCount } = await this.#db.raw<{ rowCount: number }>(
+            `delete from ${table} where ${key} in (select ${key} from ${table} where ${where} limit ${BATCH})`,
+          );
+          bite = rowCount;
+          gone += rowCount;
+        }
       }
     } catch (error) {
       this.#log.warn({ err: String(error) }, 'the janitor will try again');

@@ -84,6 +84,13 @@ export const heldAgent = async (db: Db | Transaction, jobId: string, agentId: st
   return agent;
 };
 
+/** The same, locked, and only while no later job was accepted. */
+export const heldAgentForUpdate = async (trx: Transaction, jobId: string, agentId: string): Promise<Agent> => {
+  const agent = await Agent.query(trx).findById(agentId).where({ holderJobId: jobId, activeJobId: jobId }).forUpdate();
+  if (!agent) throw new NotHolder(`job ${jobId} was superseded at agent ${agentId}`);
+  return agent;
+};
+
 /** Writes the agent under the fence; a late result of a job that lost it is refused. */
 export const changeHeldAgent = async (
   db: Db | Transaction,

@@ -39,7 +39,8 @@ export const takeKey = async (trx: Transaction, request: KeyedRequest): Promise<
   if (inserted.length > 0) return 'new';
   const kept = await trx('idempotency_keys')
     .where(where)
-    .first<{ fingerprint: Buffer; status: number; view: string; ids: Record<string, string | null> }>();
+    .first<{ fingerprint: Buffer; status: number; view: string; ids: Record<string, string | null> } | undefined>();
+  if (!kept) return takeKey(trx, request); // swept in between: it is as good as new
   if (!kept.fingerprint.equals(fingerprint)) return 'other request';
   return { status: kept.status, view: kept.view, ids: kept.ids };
 };

@@ -83,9 +83,9 @@ export const refreshFamily = async (
   const { isExpired, inGrace } = await standingOf(trx, family);
   if (isExpired) return 'expired';
   if (family.refreshHash?.equals(hash)) return rotate(trx, keys, family);
-  if (!keys.has(family.keyId)) return 'unknown'; // its key was removed: the answer cannot be told again
   const spent = await trx('spent_refresh_tokens').where({ hash }).first<{ generation: number }>('generation');
-  if (spent.generation === family.generation - 1 && family.usedAt === null && inGrace) return tokensOf(keys, family);
+  if (spent.generation === family.generation - 1 && family.usedAt === null && inGrace)
+    return keys.has(family.keyId) ? tokensOf(keys, family) : 'unknown'; // without its key the answer cannot be told again
   await revokeFamilies(trx, { id: family.id }, 'reuse');
   return { endedFamily: family };
 };

@@ -40,6 +40,10 @@ export const exchangeBootstrapToken = async (
   { runtimeId, bootstrapToken, runtimeVersion }: { runtimeId: string; bootstrapToken: string; runtimeVersion: string },
 ): Promise<(RuntimeTokens & { isNew: boolean }) | undefined> => {
   if (!isToken('bootstrap', bootstrapToken)) return undefined;
+  // Lock order everywhere: the agent, then what its machine authenticates with.
+  const { agentId } = (await RuntimeIdentity.query(trx).findById(runtimeId).select('agentId')) ?? {};
+  if (agentId === undefined) return undefined;
+  await Agent.query(trx).findById(agentId).select('id').forUpdate();
   const token = await BootstrapToken.query(trx)
     .findById(hashToken(bootstrapToken))
     .where({ runtimeId })

@@ -3,7 +3,10 @@ import { Text, Timestamp } from '../common.js';
 import { Scopes, SessionScope, TokenPair } from './session.js';
 
 export const DeviceStart = z.strictObject({
-  clientName: Text(100).optional().describe('Shown to the person who approves'),
+  clientName: Text(100)
+    .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, 'must be one line without control characters')
+    .optional()
+    .describe('Shown to the person who approves'),
   kind: z.enum(['cli', 'mcp']).optional().describe('What kind of client it is; `cli` unless told'),
   scopes: Scopes.optional().describe('What the client asks for; `*` unless told'),
 });

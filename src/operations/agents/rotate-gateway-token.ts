@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.js';
 import { createAgentJob, makeWay } from '../../jobs/index.js';
 import { writeAudit } from '../../models/audit-event.js';
-import { findGatewayToken, mintNextGatewayToken } from '../../models/gateway-token.js';
+import { adoptNextGatewayToken, findGatewayToken, mintNextGatewayToken } from '../../models/gateway-token.js';
 import { actorOf } from '../actor.js';
 import { asRequester, type Operation } from '../operation.js';
 import { answerJob, type Decided } from './answer-job.js';
@@ -12,7 +12,15 @@ export const rotateGatewayToken: Operation<'agents.rotate-gateway-token'> = asyn
   return answerJob(deps, call.idempotency, async (trx): Promise<Decided> => {
     const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
     const { join } = await makeWay(trx, agent, 'agent.rotate-gateway-token');
-    if (join) return { agent, job: join };
+    if (join) {
+      // A token that leaked must not live until the machine has the new one.
+      if (body?.force === true) {
+        await adoptNextGatewayToken(trx, agent.id);
+        const forced = { action: 'gateway_token.rotated', subjectType: 'agent', subjectId: agent.id };
+        await writeAudit(trx, { ...actorOf(call), ...forced, after: { force: true } });
+      }
+      return { agent, job: join };
+    }
     if (!agent.isProvisioned || !(await findGatewayToken(trx, agent.id)))
       throw new ApiError('agent_not_provisioned', 'The agent has no gateway before it is provisioned.');
     // A machine that is off takes the new token along at its next start: nothing has to wait for it.

@@ -13,10 +13,15 @@ interface Attending {
   body: { reason: string };
 }
 
+export const getJob = async (trx: Transaction, id: string): Promise<Job> => {
+  const job = await Job.query(trx).findById(id);
+  if (!job) throw new ApiError('not_found', 'There is no such job.');
+  return job;
+};
+
 /** The job that an operator attends to, taken off the list; what was done and why goes into the audit trail of its owner. */
 export const takeAttended = async (trx: Transaction, call: Attending, action: string): Promise<Job> => {
-  const job = await Job.query(trx).findById(call.params.id);
-  if (!job) throw new ApiError('not_found', 'There is no such job.');
+  const job = await getJob(trx, call.params.id);
   if (!(await attendTo(trx, job.id))) throw new ApiError('conflict', 'This job does not wait for an operator.');
   await writeAudit(trx, {
     ...actorOf(call),

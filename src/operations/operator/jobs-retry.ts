@@ -3,19 +3,24 @@ import { createAgentJob, makeWay } from '../../jobs/index.js';
 import { Agent } from '../../models/agent.js';
 import { once } from '../once.js';
 import type { Operation } from '../operation.js';
-import { takeAttended } from './attended-job.js';
+import { getJob, takeAttended } from './attended-job.js';
 
 export const jobsRetry: Operation<'operator.jobs.retry'> = async ({ db, jobs }, call) => {
   const { decided, answer } = await once(
     db,
     call.idempotency,
     async (trx) => {
-      const failed = await takeAttended(trx, call, 'job.retried');
+      const { agentId } = await getJob(trx, call.params.id);
+      // Lock order: the agent, then the job.
       const agent = await Agent.query(trx)
-        .findById(failed.agentId ?? '')
+        .findById(agentId ?? '')
         .whereNull('deletedAt')
         .forUpdate();
+      const failed = await takeAttended(trx, call, 'job.retried');
       if (!agent) throw new ApiError('conflict', 'The agent of this job is gone.');
+      // What happened since is its owner's will: an old deletion must not destroy an agent that lives again.
+      if (agent.status !== 'error' || agent.lastError?.jobId !== failed.id)
+        throw new ApiError('conflict', 'The agent has moved on since this job: resolve it instead.');
       const { join } = await makeWay(trx, agent, failed.kind);
       if (join) throw new ApiError('conflict', `A job of this kind is under way (${join.id}).`);
       const requestedBy = { type: 'operator', id: call.caller.userId } as const;
