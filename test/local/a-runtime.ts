@@ -1,10 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { freePort } from '../../local/host/ports.js';
 import type { FakeControlPlane } from './a-control-plane.js';
 import { aFolder, until } from './a-host.js';
+
+const EXIT_PORT_IN_USE = 98;
 
 export const entry = fileURLToPath(new URL('../../local/runtime/main.js', import.meta.url));
 export interface RuntimeAtHand {
@@ -42,14 +45,18 @@ export async function aRuntime(t: ExecutionContext, wish: Wish): Promise<Runtime
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
   const url = `http://127.0.0.1:${port}`;
+  const exited = once(child, 'exit').then(() => 0);
   await until(
     () =>
       fetch(`${url}/healthz`).then(
         ({ status }) => status,
         () => 0,
       ),
-    (status) => status === 200,
+    (status) => status === 200 || child.exitCode !== null,
   );
+  // A port that somebody else took meanwhile: whoever answers there is not ours. A moment, because it ends right after it has seen that.
+  await Promise.race([exited, sleep(50)]);
+  if (child.exitCode === EXIT_PORT_IN_USE) return aRuntime(t, { ...wish, stateDir });
   return { url, child, stateDir, output: () => output, ready: () => fetch(`${url}/readyz`) };
 }
 
