@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import type { Agent } from '../../src/contract/shapes/agent.js';
 import { withStack } from '../support/a-stack.js';
@@ -240,6 +239,10 @@ test('a machine that never becomes ready leaves the agent in error with its reas
     ['revoked', 'active'],
     'what the first attempt could authenticate with is dead',
   );
+  const gatewayTokens = await stack().db('gateway_tokens').where({ agentId: id }).orderBy('createdAt').pluck('state');
+  t.deepEqual(gatewayTokens, ['retired', 'current']);
+  const audit = await ada.call('audit.list', {}, { query: { subject: id, action: 'agent.credentials_revoked' } });
+  t.is(audit.body.events.length, 1);
   t.is((await ada.call('agents.delete', { id }, wait)).body.ok, true);
 });
 
@@ -312,7 +315,7 @@ test('a rotated gateway token replaces the old one when the machine has it', asy
   t.false(JSON.stringify(sealed).includes(after.gatewayToken));
 });
 
-test('the machine keeps its runtime tokens in a file of its own that nobody else can read', async (t) => {
+test('the machine has used its runtime token, and the database holds none of it in plain', async (t) => {
   const ada = await stack().user();
   const agent = await ada.anOnlineAgent();
   const [session] = await stack()
@@ -321,5 +324,4 @@ test('the machine keeps its runtime tokens in a file of its own that nobody else
     .whereIn('runtimeId', stack().db('runtime_identities').select('id').where({ agentId: agent.id }));
   t.truthy(session?.usedAt, 'the runtime has used its access token');
   t.false(JSON.stringify(session).includes('acp_rat_'));
-  t.regex(await readFile('local/runtime/session-file.ts', 'utf8'), /0o600/);
 });
