@@ -2,8 +2,7 @@ import test, { type ExecutionContext } from 'ava';
 import { mintNextGatewayToken } from '../../src/models/gateway-token.js';
 import { KeyRing } from '../../src/models/key-ring.js';
 import type { ACaller, Reply } from '../support/a-caller.js';
-import { aNamedToken, approve, poll, refresh, signIn, startLogin } from '../support/a-device-login.js';
-import { isProblem } from '../support/a-problem.js';
+import { approve, poll, refresh, signIn, startLogin } from '../support/a-device-login.js';
 import { aBootstrap, exchange } from '../support/a-runtime.js';
 import { withStack } from '../support/a-stack.js';
 
@@ -217,97 +216,3 @@ test.serial(
     t.false(/acp_[a-z]+_[0-9A-Za-z]{20}/.test(text), 'and never a token');
   },
 );
-
-test('what was refused, or changed nothing, is not told', async (t) => {
-  const ada = await stack().user();
-  const { sessionId } = await aNamedToken(stack(), ada);
-  await ada.call('auth.sessions.revoke', { id: sessionId });
-  const before = await eventsOf(ada);
-  await ada.call('auth.sessions.revoke', { id: sessionId });
-  await ada.call('auth.device.approve', {}, { body: { userCode: 'BCDF-GHJK' } });
-  await ada.call('auth.tokens.create', {}, { body: {} });
-  const { id } = await ada.anAgent();
-  isProblem(t, await ada.call('agents.gateway-access', { id }), 'agent_not_provisioned');
-  t.deepEqual(await eventsOf(ada), before);
-});
-
-test('when the change fails there is no event, and without the event no change', async (t) => {
-  const { db } = stack();
-  const eve = await stack().user(`unaudited`);
-  const login = await startLogin(stack().nobody());
-  const userId = await idOf(eve);
-  await db.raw(`alter table audit_events add constraint no_eve check (user_id <> '${userId}')`);
-  t.teardown(() => db.raw('alter table audit_events drop constraint if exists no_eve'));
-  isProblem(t, await approve(eve, login), 'internal');
-  isProblem(
-    t,
-    await eve.call('auth.tokens.create', {}, { body: { name: 'x', scopes: ['read'], expiresInDays: 1 } }),
-    'internal',
-  );
-  t.is((await poll(stack().nobody(), login)).body.status, 'authorization_pending');
-  t.deepEqual(await db('token_families').where({ userId }), []);
-});
-
-test('a user sees what concerns them, an operator everything', async (t) => {
-  const [ada, eve] = [await stack().user(), await stack().user()];
-  const olivia = await stack().user(undefined, { role: 'operator' });
-  const [hers, theirs] = [await aNamedToken(stack(), ada), await aNamedToken(stack(), eve)];
-  t.deepEqual(
-    (await eventsOf(ada)).map(({ subject }) => subject.id),
-    [hers.sessionId],
-  );
-  t.deepEqual(await eventsOf(ada, { subject: theirs.sessionId }), []);
-  const all = (await eventsOf(olivia, { limit: 100 })).map(({ subject }) => subject.id);
-  t.true(all.includes(hers.sessionId) && all.includes(theirs.sessionId));
-  isProblem(t, await (await aNamedToken(stack(), ada, ['read', 'agents'])).caller.call('audit.list'), 'scope_required');
-  const { caller } = await aNamedToken(stack(), olivia);
-  t.false(
-    (await eventsOf(caller, { limit: 100 })).some(({ subject }) => subject.id === hers.sessionId),
-    "a session of an operator's is no operator",
-  );
-});
-
-test('the trail is filtered by subject and action, and read page by page', async (t) => {
-  const ada = await stack().user();
-  const made = [];
-  for (let n = 0; n < 5; n++) made.push((await aNamedToken(stack(), ada)).sessionId);
-  await ada.call('auth.sessions.revoke', { id: made[0] ?? '' });
-  t.deepEqual(
-    (await eventsOf(ada, { subject: made[0] ?? '' })).map(({ action }) => action),
-    ['session.revoked', 'session.opened'],
-  );
-  t.is((await eventsOf(ada, { action: 'session.opened' })).length, 5);
-  const paged: string[] = [];
-  let cursor: string | null = '';
-  while (cursor !== null) {
-    const { body }: Reply = await ada.call(
-      'audit.list',
-      {},
-      { query: { limit: 2, ...(cursor === '' ? {} : { cursor }) } },
-    );
-    t.true(body.events.length <= 2);
-    paged.push(...body.events.map(({ id }: Event) => id));
-    cursor = body.nextCursor;
-  }
-  t.deepEqual(
-    paged,
-    (await eventsOf(ada)).map(({ id }) => id),
-  );
-  t.is(paged.length, 6);
-  t.deepEqual(paged, paged.toSorted().toReversed());
-});
-
-test('the database refuses to alter the trail', async (t) => {
-  const { db } = stack();
-  await aNamedToken(stack(), await stack().user());
-  const before = await db('audit_events').orderBy('id');
-  for (const attempt of [
-    `update audit_events set action = 'nothing'`,
-    `update audit_events set action = 'nothing' where false`,
-    'delete from audit_events',
-    'truncate audit_events',
-    'truncate audit_events cascade',
-  ])
-    await t.throwsAsync(Promise.resolve(db.raw(attempt)), { message: /append-only/ }, attempt);
-  t.true((await db('audit_events').orderBy('id')).length >= before.length);
-});
