@@ -1,6 +1,5 @@
-import { Agent, changeHeldAgent, heldAgentForUpdate, NotHolder } from '../../src/models/agent.js';
-import { gatewayTokenForMachine } from '../../src/models/gateway-token.js';
-import { ensureRuntimeIdentity, mintBootstrapToken } from '../../src/models/runtime-identity.js';
+import { Agent, changeHeldAgent, NotHolder } from '../../src/models/agent.js';
+import { mintMachineCredentials } from '../../src/models/machine-credentials.js';
 import type { HostMachine, HostVolume } from '../../src/providers/host/host.js';
 import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
@@ -156,16 +155,11 @@ export const makeCreateActivities = (deps: HostDeps) => {
     /** Mints a bootstrap token and hands it to the host with the gateway token: every start begins with fresh credentials. */
     setHostSecrets: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
-      const secrets = await db.transaction(async (trx) => {
-        // Whoever was superseded, by a deletion above all, hands out no credentials any more.
-        const held = await heldAgentForUpdate(trx, input.jobId, agent.id);
-        const runtime = await ensureRuntimeIdentity(trx, held, settings.runtimeVersion);
-        return {
-          ACP_BOOTSTRAP_TOKEN: await mintBootstrapToken(trx, runtime.id),
-          ACP_GATEWAY_TOKEN: await gatewayTokenForMachine(trx, keys, agent.id),
-        };
-      });
-      const hostSecretsVersion = await host.setSecrets(appOf(agent), secrets, signal);
+      const { runtimeVersion } = settings;
+      const secrets = await db.transaction((trx) =>
+        mintMachineCredentials(trx, keys, { jobId: input.jobId, agent, runtimeVersion }),
+      );
+      const hostSecretsVersion = await host.setSecrets(appOf(agent), { ...secrets }, signal);
       await changeHeldAgent(db, input.jobId, agent.id, { hostSecretsVersion });
     }),
 
