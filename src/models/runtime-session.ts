@@ -20,6 +20,10 @@ export const findLiveRuntime = async (db: Db | Transaction, runtimeId: string): 
     .whereNot({ status: 'revoked' })
     .whereIn('agentId', Agent.query(db).select('id').whereNull('deletedAt'));
 
+/** Whether there ever was a runtime of this id. */
+export const isRuntime = async (db: Db, id: string): Promise<boolean> =>
+  (await RuntimeIdentity.query(db).findById(id).select('id')) !== undefined;
+
 /** Marks the identity as in use by this release; pending → active. */
 const activate = async (trx: Transaction, identity: RuntimeIdentity, version: string): Promise<RuntimeIdentity> => {
   await trx('runtime_identities')
@@ -54,7 +58,10 @@ export const exchangeBootstrapToken = async (
   if (token.familyId !== null) {
     const family = await TokenFamily.query(trx).findById(token.familyId).throwIfNotFound();
     const isUnused = family.usedAt === null && family.revokedAt === null && family.generation === 1;
-    return isUnused ? { ...tokensOf(keys, family), identity: runtime, isNew: false } : undefined;
+    // Without its key the answer cannot be told again.
+    return isUnused && keys.has(family.keyId)
+      ? { ...tokensOf(keys, family), identity: runtime, isNew: false }
+      : undefined;
   }
   await revokeFamilies(trx, { runtimeId }, 'replaced');
   const { userId } = await Agent.query(trx).findById(runtime.agentId).select('userId').throwIfNotFound();

@@ -23,3 +23,12 @@ export const findOwnSession = async (
   id: string,
 ): Promise<TokenFamily | undefined> =>
   TokenFamily.query(db).findById(id).where({ userId }).whereNot({ kind: 'runtime' });
+
+/** How many named tokens of the user are alive; two who make one at once count one after the other. */
+export const countOwnTokens = async (trx: Transaction, userId: string): Promise<number> => {
+  await trx('users').where({ id: userId }).forUpdate().first('id');
+  return TokenFamily.query(trx)
+    .where({ userId, kind: 'token', revokedAt: null })
+    .where('expiresAt', '>', trx.fn.now())
+    .resultSize();
+};

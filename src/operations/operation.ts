@@ -27,6 +27,8 @@ export interface UserCaller {
   isOperator: boolean;
   /** The session of a token of ours; null = a bearer of the identity provider. */
   sessionId: string | null;
+  /** The session is a named token: a program's, with nobody in front of it. */
+  isAutomation: boolean;
   scopes: readonly SessionScope[];
 }
 
@@ -50,6 +52,8 @@ export interface Call<Id extends EndpointId> {
   requestId: string;
   /** Where the request came from. */
   address: string;
+  /** What of the address counts as one caller: an IPv6 customer has a whole network. */
+  network: string;
   /** `Idempotency-Key`, of endpoints that honour it. */
   idempotency: KeyedRequest | undefined;
   /** Milliseconds that the caller wants to wait for a job (`Prefer: wait`), 0 = not at all. */

@@ -1,4 +1,5 @@
 import test from 'ava';
+import { newId } from '../../src/models/new-id.js';
 import { randomToken } from '../../src/models/opaque-token.js';
 import { ACaller, type Reply } from '../support/a-caller.js';
 import { isProblem } from '../support/a-problem.js';
@@ -66,13 +67,16 @@ test('twenty wrong bootstrap tokens in 15 minutes lock one runtime and no other'
   t.is((await exchange(stack(), mine)).status, 200, 'when the 15 minutes are over');
 });
 
-test('what is no id of a runtime is counted nowhere', async (t) => {
+test('what is no id of a runtime, or a made-up one, is counted nowhere', async (t) => {
   const guesses = async () =>
     (await stack().db('guesses').select('subject')).map(({ subject }: { subject: string }) => subject);
-  for (const runtimeId of ['', 'x', '__proto__', 'rt_', 'usr_01jd0000000000000000000000'])
+  const madeUp = newId('runtime');
+  for (const runtimeId of ['', 'x', '__proto__', 'rt_', 'usr_01jd0000000000000000000000', madeUp])
     isProblem(t, await exchange(stack(), { runtimeId, bootstrapToken: randomToken('bootstrap') }), 'unauthenticated');
   t.deepEqual(
-    (await guesses()).filter((subject: string) => !/^bootstrap:rt_[0-9a-z]{26}$/.test(subject)),
+    (await guesses()).filter(
+      (subject: string) => subject === `bootstrap:${madeUp}` || !/^bootstrap:rt_[0-9a-z]{26}$/.test(subject),
+    ),
     [],
   );
 });

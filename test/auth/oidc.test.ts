@@ -94,3 +94,11 @@ test('a provider that cannot be reached is no reason to throw the token away', a
   });
   await refused(t, gone(token), 'unavailable');
 });
+
+test('a discovery document of another issuer is not believed', async (t) => {
+  const [issuer] = await make(t);
+  const through = issuer.url.replace('127.0.0.1', 'localhost');
+  const { audience } = issuer;
+  const verify = makeOidc({ issuer: through, audience, algorithms: ['ES256'], operatorSubjects: [] });
+  await refused(t, verify(await issuer.token('ada', { iss: through })), 'unavailable');
+});

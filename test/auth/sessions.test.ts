@@ -1,7 +1,7 @@
 import test from 'ava';
 import { isToken } from '../../src/models/opaque-token.js';
 import { ACaller, type Reply } from '../support/a-caller.js';
-import { aNamedToken, refresh, signIn } from '../support/a-device-login.js';
+import { aNamedToken, approve, poll, refresh, signIn, startLogin } from '../support/a-device-login.js';
 import { isProblem } from '../support/a-problem.js';
 import { aRuntime } from '../support/a-runtime.js';
 import { withStack } from '../support/a-stack.js';
@@ -130,4 +130,32 @@ test('a session is never an operator, whoever opened it', async (t) => {
   t.is((await olivia.call('users.me')).body.role, 'operator');
   const { device } = await signIn(stack(), olivia);
   t.is((await device.call('users.me')).body.role, 'user');
+});
+
+test('a named token opens no session and makes no token: revoking it leaves nothing of it behind', async (t) => {
+  const ada = await stack().user();
+  const { caller } = await aNamedToken(stack(), ada, ['*']);
+  isProblem(t, await aToken(caller, { scopes: ['read'] }), 'forbidden');
+  const login = await startLogin(stack().nobody());
+  isProblem(t, await approve(caller, login), 'forbidden');
+  t.is((await poll(stack().nobody(), login)).body.status, 'authorization_pending');
+  t.is((await caller.call('auth.sessions.list')).body.sessions.length, 1, 'all else it may');
+});
+
+test('a user has at most a hundred named tokens, also when two are made at once', async (t) => {
+  const ada = await stack().user();
+  const { sessionId } = await aNamedToken(stack(), ada);
+  const { db } = stack();
+  const { userId } = await db('token_families').where({ id: sessionId }).first('userId');
+  await db.raw(
+    `insert into token_families (id, kind, user_id, name, scopes, key_id, access_hash, access_expires_at, expires_at)
+     select 'ses_' || lpad(n::text, 26, '0'), 'token', :userId, 'one of many', '{read}', 'k', sha256((:userId || n)::bytea),
+            now() + interval '1 day', now() + interval '1 day'
+       from generate_series(1, 97) as n`,
+    { userId },
+  );
+  const replies = await Promise.all(Array.from({ length: 6 }, () => aToken(ada)));
+  t.deepEqual(replies.map(({ status }) => status).toSorted(), [201, 201, 409, 409, 409, 409]);
+  await ada.call('auth.sessions.revoke', { id: sessionId });
+  t.is((await aToken(ada)).status, 201, 'a revoked one makes room');
 });

@@ -5,6 +5,7 @@ import { decideLogin } from '../../models/device-login.js';
 import { mayGrant } from '../../rules/scopes.js';
 import { actorOf } from '../actor.js';
 import type { Operation } from '../operation.js';
+import { requirePerson } from '../require-person.js';
 import { getOpenLogin, noSuchCode } from './open-login.js';
 
 /** What is granted: what was asked for or less, and never more than the approver has. */
@@ -21,8 +22,9 @@ const chooseScopes = (
 };
 
 export const deviceApprove: Operation<'auth.device.approve'> = async (deps, call) => {
-  const { caller, body, address } = call;
-  const login = await getOpenLogin(deps, { userId: caller.userId, address, userCode: body.userCode });
+  const { caller, body, network } = call;
+  requirePerson(caller);
+  const login = await getOpenLogin(deps, { userId: caller.userId, network, userCode: body.userCode });
   const scopes = chooseScopes(caller.scopes, login.scopes, body.scopes);
   await deps.db.transaction(async (trx) => {
     if (!(await decideLogin(trx, login.id, { status: 'approved', userId: caller.userId, scopes }))) throw noSuchCode();

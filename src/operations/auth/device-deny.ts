@@ -5,8 +5,8 @@ import type { Operation } from '../operation.js';
 import { getOpenLogin, noSuchCode } from './open-login.js';
 
 export const deviceDeny: Operation<'auth.device.deny'> = async (deps, call) => {
-  const { caller, body, address } = call;
-  const login = await getOpenLogin(deps, { userId: caller.userId, address, userCode: body.userCode });
+  const { caller, body, network } = call;
+  const login = await getOpenLogin(deps, { userId: caller.userId, network, userCode: body.userCode });
   await deps.db.transaction(async (trx) => {
     if (!(await decideLogin(trx, login.id, { status: 'denied', userId: caller.userId }))) throw noSuchCode();
     await writeAudit(trx, {

@@ -2,8 +2,8 @@ import { toTimestamp } from '../../presenters/timestamp.js';
 import type { Operation } from '../operation.js';
 import { getOpenLogin } from './open-login.js';
 
-export const deviceLookup: Operation<'auth.device.lookup'> = async (deps, { caller, query, address }) => {
-  const login = await getOpenLogin(deps, { userId: caller.userId, address, userCode: query.userCode });
+export const deviceLookup: Operation<'auth.device.lookup'> = async (deps, { caller, query, network }) => {
+  const login = await getOpenLogin(deps, { userId: caller.userId, network, userCode: query.userCode });
   return {
     status: 200,
     body: {

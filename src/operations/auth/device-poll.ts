@@ -24,7 +24,8 @@ const tokensFor = async (
   if (login.userId === null) return undefined;
   if (login.familyId !== null) {
     const family = await findUntouchedFamily(trx, login.familyId, TOLD_AGAIN_FOR);
-    return family && tokensOf(keys, family);
+    // Without its key the answer cannot be told again.
+    return family && keys.has(family.keyId) ? tokensOf(keys, family) : undefined;
   }
   const { userId, kind, clientName: name, scopes, address } = login;
   const tokens = await openFamily(trx, keys, { kind, userId, name, scopes, address, lastsFor: LASTS_FOR });
@@ -61,7 +62,7 @@ export const devicePoll: Operation<'auth.device.poll'> = async ({ db, keys, plan
       : { status: 'authorization_pending' as const, interval };
   });
   if (!answer) {
-    await countMiss(db, `device-code:${call.address}`, guessLimits.deviceCode);
+    await countMiss(db, `device-code:${call.network}`, guessLimits.deviceCode);
     throw new ApiError('not_found', 'There is no such device login.');
   }
   return { status: 200, body: answer };

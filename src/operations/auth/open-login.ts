@@ -7,16 +7,16 @@ import { guessing, guessLimits } from '../guesses.js';
 /** A wrong, expired and decided code are one and the same. */
 export const noSuchCode = (): ApiError => new ApiError('not_found', 'The code is wrong, expired or used.');
 
-/** The login of a code that a person typed; tries are counted for the person and for the address. */
+/** The login of a code that a person typed; tries are counted for the person and for the network. */
 export const getOpenLogin = async (
   { db, keys }: { db: Db; keys: KeyRing },
-  { userId, address, userCode }: { userId: string; address: string; userCode: string },
+  { userId, network, userCode }: { userId: string; network: string; userCode: string },
 ): Promise<DeviceLogin> => {
   const login = await guessing(
     db,
     [
       [`user-code:${userId}`, guessLimits.userCodeOfUser],
-      [`user-code:${address}`, guessLimits.userCodeOfAddress],
+      [`user-code:${network}`, guessLimits.userCodeOfAddress],
     ],
     () => findOpenLogin(db, keys, userCode),
   );

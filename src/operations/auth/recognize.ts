@@ -8,5 +8,5 @@ export const recognizeSession = async (db: Db, token: string): Promise<UserCalle
   if (!isToken('userAccess', token) && !isToken('namedToken', token)) throw invalidToken();
   const { kind, userId, familyId, scopes } = await requireUse(db, token);
   if (kind === 'runtime') throw invalidToken();
-  return { type: 'user', userId, isOperator: false, sessionId: familyId, scopes };
+  return { type: 'user', userId, isOperator: false, sessionId: familyId, isAutomation: kind === 'token', scopes };
 };

@@ -1,20 +1,28 @@
 import { ApiError } from '../../contract/errors.js';
 import { writeAudit } from '../../models/audit-event.js';
+import { countOwnTokens } from '../../models/session.js';
 import { openFamily } from '../../models/token-family.js';
 import { presentSession } from '../../presenters/session.js';
 import { mayGrant } from '../../rules/scopes.js';
 import { actorOf } from '../actor.js';
 import { once } from '../once.js';
 import type { Operation } from '../operation.js';
+import { requirePerson } from '../require-person.js';
+
+/** Live named tokens of one user; whoever needs more does not know what they are for. */
+const MOST = 100;
 
 export const tokensCreate: Operation<'auth.tokens.create'> = async ({ db, keys }, call) => {
   const { caller, body, address } = call;
   const { name, scopes, expiresInDays } = body;
+  requirePerson(caller);
   if (!mayGrant(caller.scopes, scopes)) throw new ApiError('scope_required', 'A token cannot do more than its maker.');
   const { decided } = await once(
     db,
     call.idempotency,
     async (trx) => {
+      if ((await countOwnTokens(trx, caller.userId)) >= MOST)
+        throw new ApiError('conflict', `There are ${MOST} named tokens: revoke one first.`);
       const lastsFor = `${expiresInDays} days`;
       const facts = { kind: 'token', userId: caller.userId, name, scopes, address, lastsFor } as const;
       const tokens = await openFamily(trx, keys, facts);

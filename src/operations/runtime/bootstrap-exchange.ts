@@ -1,7 +1,7 @@
 import { ApiError } from '../../contract/errors.js';
 import { Id } from '../../contract/common.js';
 import { writeAudit } from '../../models/audit-event.js';
-import { exchangeBootstrapToken } from '../../models/runtime-session.js';
+import { exchangeBootstrapToken, isRuntime } from '../../models/runtime-session.js';
 import { presentRuntimeSession } from '../../presenters/runtime.js';
 import { countMiss, guessLimits, requireFewMisses } from '../guesses.js';
 import type { Operation } from '../operation.js';
@@ -34,7 +34,8 @@ export const bootstrapExchange: Operation<'runtime.bootstrap.exchange'> = async 
   await requireFewMisses(...guesser);
   const exchanged = await exchange();
   if (!exchanged) {
-    await countMiss(...guesser);
+    // Made-up ids are not counted: there is nothing to be guessed, and each would leave a row.
+    if (await isRuntime(db, body.runtimeId)) await countMiss(...guesser);
     throw refused;
   }
   return { status: 200, body: presentRuntimeSession(exchanged.identity, exchanged) };

@@ -6,5 +6,5 @@ import type { UserCaller } from '../operation.js';
 export const recognize = async (db: Db, person: Person & { isOperator: boolean }): Promise<UserCaller> => {
   const { isOperator, ...identity } = person;
   const user = await recognizeUser(db, identity);
-  return { type: 'user', userId: user.id, isOperator, sessionId: null, scopes: ['*'] };
+  return { type: 'user', userId: user.id, isOperator, sessionId: null, isAutomation: false, scopes: ['*'] };
 };

@@ -42,7 +42,10 @@ const discover = async (issuer: string): Promise<URL> => {
   const response = await fetch(`${issuer}/.well-known/openid-configuration`, {
     signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS),
   });
-  return new URL(Discovery.parse(await response.json()).jwks_uri);
+  const found = Discovery.parse(await response.json());
+  if (found.issuer.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
+    throw new Error(`the discovery document is of another issuer: ${found.issuer}`);
+  return new URL(found.jwks_uri);
 };
 
 /** Why a bearer was refused, in words that help its sender. */
