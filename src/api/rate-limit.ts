@@ -1,62 +1,89 @@
+import { LRUCache } from 'lru-cache';
 import type { ParameterizedContext } from 'koa';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { EndpointRecord } from '../contract/endpoint.js';
 import { ApiError } from '../contract/errors.js';
 import type { RequestState } from './context.js';
+import { type Taken, TokenBuckets } from './token-buckets.js';
 
-interface Budget {
-  /** Named in the headers. */
-  name: string;
-  points: number;
-  seconds: number;
-}
-
-/** Requests of one principal, or of one address where nobody is known yet. Guesses have limits of their own, in the database. */
+/** Requests of one principal, or of one network where nobody is known. Guesses have limits of their own, in the database. */
 const budgets = {
-  read: { name: 'read', points: 600, seconds: 60 },
-  write: { name: 'write', points: 120, seconds: 60 },
+  read: { size: 600, seconds: 60 },
+  write: { size: 120, seconds: 60 },
   /** Machines may share an address; what they could guess is limited by itself. */
-  machine: { name: 'machine', points: 600, seconds: 60 },
-  deviceStart: { name: 'device-start', points: 10, seconds: 60 },
-} as const satisfies Record<string, Budget>;
+  machine: { size: 600, seconds: 60 },
+  'device-start': { size: 10, seconds: 60 },
+  /** Calls that were refused for their token, or for having none. */
+  'bad-token': { size: 120, seconds: 60 },
+} as const;
+type BudgetName = keyof typeof budgets;
 
-const budgetOf = (endpoint: EndpointRecord): Budget => {
-  if (endpoint.id === 'auth.device.start') return budgets.deviceStart;
-  if (endpoint.auth === 'none' && endpoint.id.startsWith('runtime.')) return budgets.machine;
-  return endpoint.effect === 'read' ? budgets.read : budgets.write;
+const KNOWN_TOKENS = 10_000;
+
+const budgetOf = (endpoint: EndpointRecord): BudgetName => {
+  if (endpoint.id === 'auth.device.start') return 'device-start';
+  if (endpoint.auth === 'none' && endpoint.id.startsWith('runtime.')) return 'machine';
+  return endpoint.effect === 'read' ? 'read' : 'write';
 };
 
-export type LimitRate = (
-  ctx: ParameterizedContext<RequestState>,
-  endpoint: EndpointRecord,
-  principal: string,
-) => Promise<void>;
+type Ctx = ParameterizedContext<RequestState>;
 
-/** Counts a request against its budget in this process, tells how much is left (RateLimit fields) and refuses beyond. */
-export const makeRateLimit = (enabled: boolean): LimitRate => {
-  if (!enabled) return () => Promise.resolve();
-  const limiters = new Map<string, RateLimiterMemory>(
-    Object.values(budgets).map(({ name, points, seconds }) => [
-      name,
-      new RateLimiterMemory({ points, duration: seconds }),
-    ]),
-  );
-  return async (ctx, endpoint, principal) => {
-    const { name, points, seconds } = budgetOf(endpoint);
-    const taken = await limiters
-      .get(name)
-      ?.consume(principal)
-      .catch((refused: unknown) => {
-        if (refused instanceof RateLimiterRes) return refused;
-        throw refused;
+/** Budgets of this process: each is told in the RateLimit fields, and refuses beyond what it holds. */
+export interface RateLimits {
+  /** Counts a request of whoever it is. */
+  count(ctx: Ctx, endpoint: EndpointRecord, principal: string): void;
+  /** Refuses a bearer never seen to be good when its network has sent too many bad ones: it is not even looked up. */
+  requireFewBadTokens(ctx: Ctx, network: string, authorization: string): void;
+  /** Counts a bearer that was refused against its network. */
+  countBadToken(ctx: Ctx, network: string): void;
+  /** A bearer that was good: bad neighbours do not shut it out from now on. It is still looked up each time. */
+  noteGoodToken(authorization: string): void;
+}
+
+const nothing = () => undefined;
+const unlimited: RateLimits = {
+  count: nothing,
+  requireFewBadTokens: nothing,
+  countBadToken: nothing,
+  noteGoodToken: nothing,
+};
+
+export const makeRateLimits = (enabled: boolean): RateLimits => {
+  if (!enabled) return unlimited;
+  const buckets = new Map<BudgetName, TokenBuckets>();
+  const bucketsOf = (name: BudgetName): TokenBuckets => {
+    const known = buckets.get(name);
+    if (known) return known;
+    const made = new TokenBuckets(budgets[name].size, budgets[name].seconds);
+    buckets.set(name, made);
+    return made;
+  };
+  const goodTokens = new LRUCache<string, true>({ max: KNOWN_TOKENS });
+
+  const tell = (ctx: Ctx, name: BudgetName, { ok, left, waitMs, fullInMs }: Taken): void => {
+    const { size, seconds } = budgets[name];
+    ctx.set('RateLimit-Policy', `"${name}";q=${size};w=${seconds}`);
+    ctx.set('RateLimit', `"${name}";r=${left};t=${Math.max(1, Math.ceil((ok ? fullInMs : waitMs) / 1_000))}`);
+    if (!ok)
+      throw new ApiError('rate_limited', `More than ${size} requests in ${seconds} s.`, {
+        retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1_000)),
       });
-    if (!taken) return;
-    const resetSeconds = Math.max(1, Math.ceil(taken.msBeforeNext / 1_000));
-    ctx.set('RateLimit-Policy', `"${name}";q=${points};w=${seconds}`);
-    ctx.set('RateLimit', `"${name}";r=${taken.remainingPoints};t=${resetSeconds}`);
-    if (taken.consumedPoints > points)
-      throw new ApiError('rate_limited', `More than ${points} requests in ${seconds} s.`, {
-        retryAfterSeconds: resetSeconds,
-      });
+  };
+
+  return {
+    count(ctx, endpoint, principal) {
+      const name = budgetOf(endpoint);
+      tell(ctx, name, bucketsOf(name).take(principal));
+    },
+    requireFewBadTokens(ctx, network, authorization) {
+      if (goodTokens.has(authorization)) return;
+      const standing = bucketsOf('bad-token').look(network);
+      if (!standing.ok) tell(ctx, 'bad-token', standing);
+    },
+    countBadToken(ctx, network) {
+      tell(ctx, 'bad-token', bucketsOf('bad-token').take(network));
+    },
+    noteGoodToken(authorization) {
+      if (!goodTokens.has(authorization)) goodTokens.set(authorization, true);
+    },
   };
 };

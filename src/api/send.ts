@@ -50,15 +50,15 @@ const sendRendered = async (
   sendBody(ctx, endpoint, status, now ?? (await whileDatabaseAnswers(render)));
 };
 
-/** Sends what an operation answered: a body, something to render (after a wait, `seconds`), or events. */
+/** Sends what an operation answered: a body, something to render (after a wait, `seconds`), or events, for as long as the caller is admitted. */
 export const send = async (
   ctx: Ctx,
   deps: Deps,
   endpoint: EndpointRecord,
   answer: AnyAnswer,
-  seconds: number,
+  { seconds, isStillAdmitted }: { seconds: number; isStillAdmitted: () => Promise<boolean> },
 ): Promise<void> => {
-  if ('events' in answer) return sendEvents(ctx, answer.events, deps.log);
+  if ('events' in answer) return sendEvents(ctx, answer.events, { log: deps.log, isStillAdmitted });
   if ('view' in answer) return sendRendered(ctx, deps, endpoint, answer, seconds);
   sendBody(ctx, endpoint, answer.status, answer.body);
 };

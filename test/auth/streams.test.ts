@@ -1,0 +1,24 @@
+import test from 'ava';
+import { aNamedToken } from '../support/a-device-login.js';
+import { anEventStream } from '../support/an-event-stream.js';
+import { withStack } from '../support/a-stack.js';
+
+const stack = withStack(test, { workers: false });
+
+test('an event stream ends when the token that opened it is revoked, and goes on for others', async (t) => {
+  const ada = await stack().user();
+  const { caller, sessionId } = await aNamedToken(stack(), ada, ['agents']);
+  const { id } = await ada.anAgent();
+  const { body } = await ada.call('agents.provision', { id });
+  const [theirs, hers] = [await anEventStream(caller, body.job.id), await anEventStream(ada, body.job.id)];
+  let hersEnded = false;
+  void hers.ended.then(() => (hersEnded = true));
+  await ada.call('auth.sessions.revoke', { id: sessionId });
+  const revoked = performance.now();
+  await theirs.ended;
+  const seconds = (performance.now() - revoked) / 1_000;
+  t.log(`ended ${seconds.toFixed(1)} s after the revocation`);
+  t.true(seconds < 20);
+  t.false(hersEnded);
+  hers.leave();
+});
