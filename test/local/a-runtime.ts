@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { ExecutionContext } from 'ava';
 import { freePort } from '../../local/host/ports.js';
@@ -45,17 +44,11 @@ export async function aRuntime(t: ExecutionContext, wish: Wish): Promise<Runtime
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk));
   const url = `http://127.0.0.1:${port}`;
-  const exited = once(child, 'exit').then(() => 0);
+  // Its own word, not that somebody answers: another test's runtime may have taken the port meanwhile.
   await until(
-    () =>
-      fetch(`${url}/healthz`).then(
-        ({ status }) => status,
-        () => 0,
-      ),
-    (status) => status === 200 || child.exitCode !== null,
+    () => output.includes('"listening"') || child.exitCode !== null,
+    (isKnown) => isKnown,
   );
-  // A port that somebody else took meanwhile: whoever answers there is not ours. A moment, because it ends right after it has seen that.
-  await Promise.race([exited, sleep(50)]);
   if (child.exitCode === EXIT_PORT_IN_USE) return aRuntime(t, { ...wish, stateDir });
   return { url, child, stateDir, output: () => output, ready: () => fetch(`${url}/readyz`) };
 }
