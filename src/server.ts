@@ -16,6 +16,16 @@ import { serveMetrics } from './telemetry/metrics.js';
 
 const DRAIN_MS = 10_000;
 
+/** Calls through now and then: one line of many like it says enough. */
+const atMostEvery = (ms: number, tell: (error: unknown) => void): ((error: unknown) => void) => {
+  let silentUntil = 0;
+  return (error) => {
+    if (Date.now() < silentUntil) return;
+    silentUntil = Date.now() + ms;
+    tell(error);
+  };
+};
+
 /** Wires the API together. The caller listens and closes. */
 export const makeApi = (config: Config<'api'>, log: Log) => {
   const db = makeDb({ url: config.DATABASE_URL, max: config.DATABASE_POOL, name: 'acp-api' });
@@ -40,6 +50,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
     jwksUrl: config.OIDC_JWKS_URL,
     operatorClaim: config.OIDC_OPERATOR_CLAIM,
     operatorSubjects: config.OIDC_OPERATOR_SUBJECTS,
+    onTrouble: atMostEvery(60_000, (error) => log.warn({ err: String(error) }, 'no keys of the identity provider')),
   });
   const app = makeApp({
     deps: {
@@ -72,7 +83,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
     await jobs.close();
     await db.destroy();
   };
-  return { db, jobs, server: makeServer(app), close };
+  return { db, jobs, server: makeServer(app, config.PUBLIC_URL), close };
 };
 
 /** Lets requests under way finish, for a bounded time; idle connections are closed at once. */

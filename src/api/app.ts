@@ -49,6 +49,9 @@ const safeHeaders = {
 
 const overTls = { 'Strict-Transport-Security': 'max-age=31536000; includeSubDomains' };
 
+const headersFor = (publicUrl: string): Record<string, string> =>
+  publicUrl.startsWith('https:') ? { ...safeHeaders, ...overTls } : safeHeaders;
+
 /** The Koa application: named steps, top to bottom. */
 export const makeApp = ({
   deps,
@@ -61,7 +64,7 @@ export const makeApp = ({
 }: ApiOptions): Koa<RequestState> => {
   const app = new Koa<RequestState>({ proxy: trustProxy, maxIpsCount: 1 });
   app.use(identifyAndLog(requests));
-  const headers = Object.entries(publicUrl.startsWith('https:') ? { ...safeHeaders, ...overTls } : safeHeaders);
+  const headers = Object.entries(headersFor(publicUrl));
   app.use((ctx, next) => {
     for (const [name, value] of headers) ctx.res.setHeader(name, value);
     return next();
@@ -78,11 +81,16 @@ export const makeApp = ({
 };
 
 /** A refusal made below the application, as a problem document like any other. */
-const refusal = (status: number, detail: string): { head: OutgoingHttpHeaders; body: string } => {
+const refusal = (
+  headers: Record<string, string>,
+  status: number,
+  detail: string,
+): { head: OutgoingHttpHeaders; body: string } => {
   const requestId = randomUUID();
   const body = JSON.stringify({ ...toProblem(new ApiError('invalid_request', detail), '', requestId), status });
   const head = {
-    ...safeHeaders,
+    ...headers,
+    'Cache-Control': 'no-store',
     'X-Request-Id': requestId,
     'Content-Type': 'application/problem+json',
     'Content-Length': Buffer.byteLength(body),
@@ -94,44 +102,49 @@ const refusal = (status: number, detail: string): { head: OutgoingHttpHeaders; b
 const notHttp = 'This is not a valid HTTP request.';
 
 /** Requests that never reach the application (bad syntax, huge or slow headers). */
-const refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-  const [status, detail] =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? ([431, `The headers are larger than ${MAX_HEADER_BYTES} bytes.`] as const)
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? ([408, 'The request did not arrive in time.'] as const)
-        : ([400, notHttp] as const);
-  const { head, body } = refusal(status, detail);
-  const lines = Object.entries(head).map(([name, value]) => `${name}: ${String(value)}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-};
+const refuseMalformed =
+  (headers: Record<string, string>) =>
+  (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
+    const [status, detail] =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? ([431, `The headers are larger than ${MAX_HEADER_BYTES} bytes.`] as const)
+        : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+          ? ([408, 'The request did not arrive in time.'] as const)
+          : ([400, notHttp] as const);
+    const { head, body } = refusal(headers, status, detail);
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
+  };
 
 /** Whether the target can be read at all: Koa's own reading of it throws, outside of every step, when it cannot. */
 const isReadable = (target = ''): boolean =>
   (target.startsWith('/') && !target.startsWith('//')) || URL.canParse(target, 'http://localhost');
 
 /** An HTTP server with bounded headers and bounded patience. */
-export const makeServer = (app: Koa<RequestState>): Server => {
+export const makeServer = (app: Koa<RequestState>, publicUrl: string): Server => {
   const handle = app.callback();
+  const headers = headersFor(publicUrl);
   const server = createServer(
     {
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      // Node looks for what is overdue only so often; half a minute unless told.
+      connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 65_000,
       // Left to the application, whose refusals are problem documents.
       requireHostHeader: false,
     },
     (request, response) => {
       if (isReadable(request.url)) return void handle(request, response);
-      const { head, body } = refusal(400, notHttp);
+      const { head, body } = refusal(headers, 400, notHttp);
       response.writeHead(400, head).end(body);
     },
   );
-  server.on('clientError', refuseMalformed);
+  server.on('clientError', refuseMalformed(headers));
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
-    const { head, body } = refusal(417, 'Only the expectation 100-continue can be met.');
+    const { head, body } = refusal(headers, 417, 'Only the expectation 100-continue can be met.');
     response.writeHead(417, head).end(body);
   });
   return server;

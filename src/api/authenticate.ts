@@ -20,6 +20,9 @@ const REMEMBERED = 10_000;
 const MEMORY_MS = 60_000;
 const MAX_TOKEN_LENGTH = 8_192;
 
+/** The token of an Authorization header, or what was sent instead of one. */
+export const tokenIn = (header: string): string => /^Bearer +(\S+) *$/i.exec(header)?.[1] ?? header;
+
 const bearerOf = (header: string): string => {
   if (header === '') throw new ApiError('unauthenticated', 'Send a bearer token in the Authorization header.');
   const match = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(header);

@@ -4,10 +4,10 @@ import type { endpoints } from '../contract/index.js';
 import { operations, whileDatabaseAnswers } from '../operations/index.js';
 import type { AnyAnswer, Call, Caller, Deps } from '../operations/operation.js';
 import { requireScope } from '../operations/require-scope.js';
-import type { Authenticate } from './authenticate.js';
+import { type Authenticate, tokenIn } from './authenticate.js';
 import { keyedRequest } from './idempotency.js';
 import { waitSeconds } from './prefer.js';
-import { networkOf } from './network.js';
+import { addressOf, networkOf } from './network.js';
 import type { RateLimits } from './rate-limit.js';
 import { readJson } from './read-json.js';
 import { type Ctx, send, untilLeft } from './send.js';
@@ -24,14 +24,13 @@ const principalOf = (caller: Caller | null, network: string): string => {
   return caller.type === 'user' ? `user:${caller.userId}` : `runtime:${caller.runtimeId}`;
 };
 
-/** Where the request came from; an IPv4 address reads the same whichever socket it came through. */
-const addressOf = (ctx: Ctx): string => ctx.ip.replace(/^::ffff:/, '');
-
 /** Who calls, within the budget of whoever it is: a flood of bad tokens counts against its network, and is not looked up. */
 const admit = async (ctx: Ctx, endpoint: EndpointRecord, { authenticate, limits }: Guards) => {
   const authorization = ctx.get('authorization');
-  const network = networkOf(addressOf(ctx));
-  if (endpoint.auth !== 'none') limits.requireFewBadTokens(ctx, network, authorization);
+  const address = addressOf(ctx.ip, ctx.req.socket.remoteAddress);
+  const network = networkOf(address);
+  const token = tokenIn(authorization);
+  if (endpoint.auth !== 'none') limits.requireFewBadTokens(ctx, network, token);
   const recognize = () => authenticate(endpoint.auth, authorization);
   const caller = await whileDatabaseAnswers(recognize).catch((error: unknown) => {
     if (error instanceof ApiError && error.status === 401) limits.countBadToken(ctx, network);
@@ -39,7 +38,7 @@ const admit = async (ctx: Ctx, endpoint: EndpointRecord, { authenticate, limits 
   });
   if (caller) {
     ctx.state.caller = caller;
-    limits.noteGoodToken(authorization);
+    limits.noteGoodToken(token);
   }
   const principal = principalOf(caller, network);
   limits.count(ctx, endpoint, principal);
@@ -50,14 +49,20 @@ const admit = async (ctx: Ctx, endpoint: EndpointRecord, { authenticate, limits 
       () => true,
       (error: unknown) => !(error instanceof ApiError && error.status === 401),
     );
-  return { caller, principal, network, isStillAdmitted };
+  return { caller, principal, address, network, isStillAdmitted };
+};
+
+/** The access token that an answer gives out: its owner has done no wrong yet, whatever the neighbours do. */
+const issuedIn = (answer: AnyAnswer): string | undefined => {
+  const { accessToken, token } = 'body' in answer ? (answer.body as Record<string, unknown>) : {};
+  return typeof accessToken === 'string' ? accessToken : typeof token === 'string' ? token : undefined;
 };
 
 /** What happens to every request of an endpoint: admit, read, decide, answer. */
 export const handle = (endpoint: (typeof endpoints)[number], deps: Deps, guards: Guards) => async (ctx: Ctx) => {
   const record: EndpointRecord = endpoint;
   ctx.state.endpointId = endpoint.id;
-  const { caller, principal, network, isStillAdmitted } = await admit(ctx, record, guards);
+  const { caller, principal, address, network, isStillAdmitted } = await admit(ctx, record, guards);
   const seconds = waitSeconds(ctx.get('prefer'));
   const params = parseParams(record, ctx.params);
   const query = parseQuery(record, ctx.querystring);
@@ -69,7 +74,7 @@ export const handle = (endpoint: (typeof endpoints)[number], deps: Deps, guards:
     query,
     body,
     requestId: ctx.state.requestId,
-    address: addressOf(ctx),
+    address,
     network,
     idempotency: keyedRequest({ header, principal, endpointId: endpoint.id, params, body }),
     waitMs: seconds * 1_000,
@@ -80,5 +85,8 @@ export const handle = (endpoint: (typeof endpoints)[number], deps: Deps, guards:
   } satisfies Record<keyof Call<'jobs.get'>, unknown>;
   // The record's schemas have just checked every part; the compiler cannot follow the id through the table.
   const operation = operations[endpoint.id] as (deps: Deps, call: unknown) => Promise<AnyAnswer>;
-  await send(ctx, deps, record, await whileDatabaseAnswers(() => operation(deps, call)), { seconds, isStillAdmitted });
+  const answer = await whileDatabaseAnswers(() => operation(deps, call));
+  const issued = issuedIn(answer);
+  if (issued !== undefined) guards.limits.noteGoodToken(issued);
+  await send(ctx, deps, record, answer, { seconds, isStillAdmitted });
 };

@@ -1,4 +1,24 @@
-import { isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
+
+/**
+ * Where a request came from, in one way of writing. `told` is the connection's address, or what our proxy says of it; some write a
+ * port behind it. What is no address at all counts as the connection's own.
+ */
+export const addressOf = (told: string, socketAddress = ''): string => {
+  const bare = told.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+  const address = isIP(bare) === 0 ? socketAddress : bare;
+  return isIPv6(address) ? shorten(address) : address;
+};
+
+/** One way of writing for an IPv6 address; one that stands for an IPv4 address is that. */
+const shorten = (address: string): string => {
+  const [plain = ''] = address.split('%', 1);
+  const short = new URL(`http://[${plain}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]+):([0-9a-f]+)$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return short;
+  const bits = (Number.parseInt(high, 16) << 16) | Number.parseInt(low, 16);
+  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 0xff).join('.');
+};
 
 /** The first four groups of an IPv6 address, as it is written. */
 const firstGroups = (address: string): string => {

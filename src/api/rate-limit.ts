@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { ParameterizedContext } from 'koa';
 import type { EndpointRecord } from '../contract/endpoint.js';
@@ -32,12 +33,15 @@ export interface RateLimits {
   /** Counts a request of whoever it is. */
   count(ctx: Ctx, endpoint: EndpointRecord, principal: string): void;
   /** Refuses a bearer never seen to be good when its network has sent too many bad ones: it is not even looked up. */
-  requireFewBadTokens(ctx: Ctx, network: string, authorization: string): void;
+  requireFewBadTokens(ctx: Ctx, network: string, token: string): void;
   /** Counts a bearer that was refused against its network. */
   countBadToken(ctx: Ctx, network: string): void;
-  /** A bearer that was good: bad neighbours do not shut it out from now on. It is still looked up each time. */
-  noteGoodToken(authorization: string): void;
+  /** A bearer that was good: bad neighbours do not shut it out from now on. It is still looked up each time. Also one that was just given out. */
+  noteGoodToken(token: string): void;
 }
+
+/** A token may be 8 KiB long; what is remembered of it is short. */
+const nameOf = (token: string): string => createHash('sha256').update(token).digest('base64');
 
 const nothing = () => undefined;
 const unlimited: RateLimits = {
@@ -74,16 +78,16 @@ export const makeRateLimits = (enabled: boolean): RateLimits => {
       const name = budgetOf(endpoint);
       tell(ctx, name, bucketsOf(name).take(principal));
     },
-    requireFewBadTokens(ctx, network, authorization) {
-      if (goodTokens.has(authorization)) return;
+    requireFewBadTokens(ctx, network, token) {
+      if (goodTokens.has(nameOf(token))) return;
       const standing = bucketsOf('bad-token').look(network);
       if (!standing.ok) tell(ctx, 'bad-token', standing);
     },
     countBadToken(ctx, network) {
       tell(ctx, 'bad-token', bucketsOf('bad-token').take(network));
     },
-    noteGoodToken(authorization) {
-      if (!goodTokens.has(authorization)) goodTokens.set(authorization, true);
+    noteGoodToken(token) {
+      goodTokens.set(nameOf(token), true);
     },
   };
 };

@@ -45,7 +45,7 @@ export const renderErrors =
       if (error !== thrown && !ctx.res.closed)
         log.error({ requestId: ctx.state.requestId, err: describe(thrown) }, 'unexpected error');
       ctx.status = error.status;
-      ctx.set(headersOf(error));
+      ctx.set({ 'Cache-Control': 'no-store', ...headersOf(error) });
       ctx.type = 'application/problem+json';
       ctx.body = JSON.stringify(toProblem(error, ctx.path, ctx.state.requestId));
     }

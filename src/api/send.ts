@@ -1,5 +1,6 @@
 import type { ParameterizedContext } from 'koa';
 import type { EndpointRecord } from '../contract/endpoint.js';
+import { ApiError } from '../contract/errors.js';
 import { whileDatabaseAnswers } from '../operations/index.js';
 import type { AnyAnswer, Deps, Rendered } from '../operations/operation.js';
 import { views } from '../operations/views.js';
@@ -25,13 +26,19 @@ const sendBody = (ctx: Ctx, endpoint: EndpointRecord, status: number, body: unkn
   ctx.body = JSON.stringify(body);
 };
 
+/** How long the caller wants to wait, and whether its bearer is still good after that. */
+interface Patience {
+  seconds: number;
+  isStillAdmitted: () => Promise<boolean>;
+}
+
 /** Waits for the job if the caller prefers so, then renders the rows as they stand. */
 const sendRendered = async (
   ctx: Ctx,
   deps: Deps,
   endpoint: EndpointRecord,
   answer: Rendered,
-  seconds: number,
+  { seconds, isStillAdmitted }: Patience,
 ): Promise<void> => {
   const { jobId } = answer.ids;
   let { status, now } = answer;
@@ -41,6 +48,8 @@ const sendRendered = async (
     ctx.set('Location', `/api/jobs/${jobId}`);
     if (seconds > 0 && (endpoint.job !== undefined || endpoint.waits === true)) {
       const job = await deps.jobs.watch.untilFinished(jobId, seconds * 1_000, untilLeft(ctx));
+      if (!(await isStillAdmitted()))
+        throw new ApiError('unauthenticated', 'The token was revoked meanwhile.', { tokenSent: true });
       ctx.set('Preference-Applied', `wait=${seconds}`);
       if (job?.isFinished === true) status = 200;
       now = undefined;
@@ -56,9 +65,9 @@ export const send = async (
   deps: Deps,
   endpoint: EndpointRecord,
   answer: AnyAnswer,
-  { seconds, isStillAdmitted }: { seconds: number; isStillAdmitted: () => Promise<boolean> },
+  patience: Patience,
 ): Promise<void> => {
-  if ('events' in answer) return sendEvents(ctx, answer.events, { log: deps.log, isStillAdmitted });
-  if ('view' in answer) return sendRendered(ctx, deps, endpoint, answer, seconds);
+  if ('events' in answer) return sendEvents(ctx, answer.events, { log: deps.log, ...patience });
+  if ('view' in answer) return sendRendered(ctx, deps, endpoint, answer, patience);
   sendBody(ctx, endpoint, answer.status, answer.body);
 };

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { type Config, readConfig } from '../config.js';
 import { dumpSchema } from '../db/dump-schema.js';
-import { type Db, makeDb } from '../db/knex.js';
+import { askDatabase, type Db, makeDb } from '../db/knex.js';
 import { migrate, missingMigrations } from '../db/migrate.js';
 import { envExample } from '../env-example.js';
 import { KeyRing } from '../models/key-ring.js';
@@ -12,10 +13,27 @@ import { applySearchAttributes } from '../jobs/search-attributes.js';
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
+const DATABASE_PATIENCE_MS = 15_000;
+
+/** A database that is just being started, as in a compose file or the local world, is worth a moment. */
+const untilDatabaseAnswers = async (db: Db): Promise<void> => {
+  const until = Date.now() + DATABASE_PATIENCE_MS;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await askDatabase(db);
+    } catch (error) {
+      if (Date.now() > until) throw error;
+      if (tries === 1) process.stderr.write('waiting for the database\n');
+      await sleep(500);
+    }
+  }
+};
+
 const withDb = async (work: (db: Db, config: Config<'admin'>) => Promise<void>): Promise<void> => {
   const config = readConfig('admin');
   const db = makeDb({ url: config.DATABASE_URL, max: 2, name: 'acp-admin' });
   try {
+    await untilDatabaseAnswers(db);
     await work(db, config);
   } finally {
     await db.destroy();

@@ -67,6 +67,7 @@ device_logins.user_id text
 device_logins.family_id text
 device_logins.expires_at timestamp(3) with time zone not null
 device_logins.created_at timestamp(3) with time zone not null default now()
+device_logins.approved_by_session text
 gateway_tokens.id text not null
 gateway_tokens.agent_id text not null
 gateway_tokens.hash bytea not null
@@ -157,6 +158,7 @@ token_families.expires_at timestamp(3) with time zone not null
 token_families.revoked_at timestamp(3) with time zone
 token_families.revoke_reason text
 token_families.created_at timestamp(3) with time zone not null default now()
+token_families.opened_by text
 users.id text not null
 users.issuer text not null
 users.subject text not null
@@ -215,8 +217,9 @@ CREATE UNIQUE INDEX agents_host_name_key ON public.agents USING btree (host_name
 CREATE INDEX agents_of_user ON public.agents USING btree (user_id, id DESC) WHERE (deleted_at IS NULL)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (id)
 CREATE INDEX agents_with_machine ON public.agents USING btree (id) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL))
-CREATE INDEX audit_events_of_subject ON public.audit_events USING btree (subject_id, id DESC)
-CREATE INDEX audit_events_of_user ON public.audit_events USING btree (user_id, id DESC)
+CREATE INDEX audit_events_in_order ON public.audit_events USING btree (at DESC, id DESC)
+CREATE INDEX audit_events_of_subject ON public.audit_events USING btree (subject_id, at DESC, id DESC)
+CREATE INDEX audit_events_of_user ON public.audit_events USING btree (user_id, at DESC, id DESC)
 CREATE UNIQUE INDEX audit_events_pkey ON public.audit_events USING btree (id)
 CREATE INDEX bootstrap_tokens_of_runtime ON public.bootstrap_tokens USING btree (runtime_id)
 CREATE UNIQUE INDEX bootstrap_tokens_pkey ON public.bootstrap_tokens USING btree (hash)
@@ -245,6 +248,7 @@ CREATE UNIQUE INDEX spent_refresh_tokens_pkey ON public.spent_refresh_tokens USI
 CREATE UNIQUE INDEX token_families_access_hash_key ON public.token_families USING btree (access_hash)
 CREATE INDEX token_families_of_runtime ON public.token_families USING btree (runtime_id) WHERE (runtime_id IS NOT NULL)
 CREATE INDEX token_families_of_user ON public.token_families USING btree (user_id, id DESC) WHERE (kind <> 'runtime'::text)
+CREATE INDEX token_families_opened_by ON public.token_families USING btree (opened_by) WHERE (opened_by IS NOT NULL)
 CREATE UNIQUE INDEX token_families_pkey ON public.token_families USING btree (id)
 CREATE UNIQUE INDEX token_families_previous_access_hash_key ON public.token_families USING btree (previous_access_hash)
 CREATE UNIQUE INDEX token_families_refresh_hash_key ON public.token_families USING btree (refresh_hash)

@@ -10,7 +10,7 @@ import { Janitor } from './janitor.js';
 import { Temporal, type TemporalOptions } from './temporal.js';
 import { JobWatch } from './watch.js';
 
-export { createAgentJob, makeWay, supersede } from './create.js';
+export { createAgentJob, inTheWay, makeWay, supersede } from './create.js';
 
 /** Starts and cancels on their way to Temporal at a time; what comes beyond is left to the dispatcher. */
 const MOST_UNDER_WAY = 100;

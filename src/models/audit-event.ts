@@ -43,8 +43,12 @@ export const listAuditEvents = (db: Db, filter: AuditFilter, limit: number, befo
       if (filter.userId !== undefined) query.where({ userId: filter.userId });
       if (filter.subjectId !== undefined) query.where({ subjectId: filter.subjectId });
       if (filter.action !== undefined) query.where({ action: filter.action });
-      if (before !== undefined) query.where('id', '<', before);
+      if (before !== undefined) query.whereRaw('(at, id) < (select at, id from audit_events where id = ?)', [before]);
     })
-    .orderBy('id', 'desc')
+    // By the database's clock: the ids come from the clocks of several processes.
+    .orderBy([
+      { column: 'at', order: 'desc' },
+      { column: 'id', order: 'desc' },
+    ])
     .limit(limit)
     .execute();

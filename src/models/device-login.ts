@@ -17,6 +17,7 @@ export class DeviceLogin extends Model {
   declare status: 'pending' | 'approved' | 'denied';
   declare intervalSeconds: number;
   declare userId: string | null;
+  declare approvedBySession: string | null;
   declare familyId: string | null;
   declare expiresAt: Date;
   declare createdAt: Date;
@@ -40,9 +41,9 @@ export const showUserCode = (code: string): string => `${code.slice(0, 4)}-${cod
 /** Upper case, letters only: how people type does not matter. */
 const normalize = (typed: string): string => typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
 
-/** Keyed, because so short a code could be found by trying all of them against a plain hash. A change of the key ends the logins under way. */
-const hashUserCode = (keys: KeyRing, typed: string): Buffer =>
-  createHmac('sha256', keys.key(keys.currentId, 'user-codes')).update(normalize(typed)).digest();
+/** Keyed, because so short a code could be found by trying all of them against a plain hash. */
+const hashUserCode = (keys: KeyRing, keyId: string, typed: string): Buffer =>
+  createHmac('sha256', keys.key(keyId, 'user-codes')).update(normalize(typed)).digest();
 
 export interface NewDeviceLogin {
   clientName: string;
@@ -62,7 +63,7 @@ export const openDeviceLogin = async (
   await db('device_logins').insert({
     id: newId('deviceLogin'),
     deviceCodeHash: hashToken(deviceCode),
-    userCodeHash: hashUserCode(keys, userCode),
+    userCodeHash: hashUserCode(keys, keys.currentId, userCode),
     ...login,
     expiresAt: db.raw(`now() + interval '${DEVICE_CODE_SECONDS} seconds'`),
   });
@@ -76,14 +77,27 @@ export const findOpenLogin = async (
   userCode: string,
 ): Promise<DeviceLogin | undefined> =>
   DeviceLogin.query(db)
-    .findOne({ userCodeHash: hashUserCode(keys, userCode), status: 'pending' })
+    .findOne({ status: 'pending' })
+    // Whichever key it was made with: keys may be changed while a login is under way.
+    .whereIn(
+      'userCodeHash',
+      keys.ids.map((keyId) => hashUserCode(keys, keyId, userCode)),
+    )
     .where('expiresAt', '>', db.fn.now());
+
+interface Approval {
+  status: 'approved';
+  userId: string;
+  /** The session of the approver; null = a bearer of the identity provider. */
+  approvedBySession: string | null;
+  scopes: SessionScope[];
+}
 
 /** Decides a pending login, once: of two at the same time one finds it decided. */
 export const decideLogin = async (
   trx: Transaction,
   id: string,
-  decision: { status: 'approved' | 'denied'; userId: string; scopes?: SessionScope[] | undefined },
+  decision: { status: 'denied'; userId: string } | Approval,
 ): Promise<boolean> => {
   const decided = await trx('device_logins')
     .update(decision)

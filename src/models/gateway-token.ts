@@ -67,12 +67,13 @@ export const mintNextGatewayToken = async (
   await mint(trx, keys, agentId, force ? 'current' : 'next');
 };
 
-/** The machine has the waiting token: it is the one that counts, its predecessor is dead. Without one waiting nothing changes. */
-export const adoptNextGatewayToken = async (trx: Transaction, agentId: string): Promise<void> => {
+/** The machine has the waiting token: it is the one that counts, its predecessor is dead. False when none was waiting: nothing has changed. */
+export const adoptNextGatewayToken = async (trx: Transaction, agentId: string): Promise<boolean> => {
   const next = await find(trx, agentId, 'next').forUpdate();
-  if (!next) return;
+  if (!next) return false;
   await retire(trx, agentId, ['current']);
   await GatewayToken.query(trx).findById(next.id).patch({ state: 'current' });
+  return true;
 };
 
 export const retireGatewayTokens = (trx: Transaction, agentId: string): Promise<void> =>

@@ -17,6 +17,10 @@ export class KeyRing {
     this.currentId = text.slice(0, text.indexOf(':')).trim();
   }
 
+  get ids(): string[] {
+    return [...this.#keys.keys()];
+  }
+
   has(id: string): boolean {
     return this.#keys.has(id);
   }

@@ -1,4 +1,5 @@
 import type { Transaction } from 'objection';
+import { endFamilyTree } from './family-tree.js';
 import type { KeyRing } from './key-ring.js';
 import { derivedToken, hashToken, type TokenKind } from './opaque-token.js';
 import {
@@ -37,8 +38,8 @@ const rotate = async (trx: Transaction, keys: KeyRing, family: TokenFamily): Pro
   return tokensOf(keys, await TokenFamily.query(trx).findById(id).throwIfNotFound());
 };
 
-/** `endedFamily`: this very call found the reuse and ended the family. */
-export type Refreshed = FamilyTokens | { endedFamily: TokenFamily } | 'unknown' | 'expired' | 'reused';
+/** `ended`: this very call found the reuse and ended the family, and what it had let in. */
+export type Refreshed = FamilyTokens | { ended: TokenFamily[] } | 'unknown' | 'expired' | 'reused';
 
 interface Standing {
   isExpired: boolean;
@@ -86,8 +87,7 @@ export const refreshFamily = async (
   const spent = await trx('spent_refresh_tokens').where({ hash }).first<{ generation: number }>('generation');
   if (spent.generation === family.generation - 1 && family.usedAt === null && inGrace)
     return keys.has(family.keyId) ? tokensOf(keys, family) : 'unknown'; // without its key the answer cannot be told again
-  await revokeFamilies(trx, { id: family.id }, 'reuse');
-  return { endedFamily: family };
+  return { ended: await endFamilyTree(trx, family.id, 'reuse') };
 };
 
 /** Ends the family of a refresh token, of whatever generation. Returns it when this call ended it. */

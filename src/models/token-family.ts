@@ -29,6 +29,7 @@ export class TokenFamily extends Model {
   declare expiresAt: Date;
   declare revokedAt: Date | null;
   declare revokeReason: RevokeReason | null;
+  declare openedBy: string | null;
   declare createdAt: Date;
 }
 
@@ -66,6 +67,8 @@ export interface NewFamily {
   name?: string;
   scopes: SessionScope[];
   address?: string | null;
+  /** The session that let it in. */
+  openedBy?: string | null;
   /** The absolute end, as an interval from now. */
   lastsFor: string;
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../contract/errors.js';
 import type { Db } from '../db/knex.js';
-import { giveGuessBack, guessesWait, type GuessLimit, takeGuess } from '../models/guess.js';
+import { giveGuessBack, type GuessLimit, takeGuess } from '../models/guess.js';
 
 /** What may be guessed how often (contract: General). The numbers are exact over all processes. */
 export const guessLimits = {
@@ -39,10 +39,4 @@ export const guessing = async <T>(
 export const countMiss = async (db: Db, subject: string, limit: GuessLimit): Promise<void> => {
   const taken = await takeGuess(db, subject, limit);
   if ('waitSeconds' in taken) throw refuse(taken.waitSeconds);
-};
-
-/** Refuses who has missed too often, even what would be right. The right one sent many times at once stays free: only misses count. */
-export const requireFewMisses = async (db: Db, subject: string, limit: GuessLimit): Promise<void> => {
-  const seconds = await guessesWait(db, subject, limit);
-  if (seconds > 0) throw refuse(seconds);
 };

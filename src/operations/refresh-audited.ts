@@ -13,17 +13,16 @@ export const refreshAudited = async (
   requestId: string,
 ): Promise<Refreshed> => {
   const outcome = await refreshFamily(trx, keys, refreshToken, kinds);
-  if (typeof outcome === 'object' && 'endedFamily' in outcome) {
-    const { id, userId } = outcome.endedFamily;
-    await writeAudit(trx, {
-      actorType: 'service',
-      actorId: 'token-families',
-      userId,
-      action: 'session.ended_by_reuse',
-      subjectType: 'session',
-      subjectId: id,
-      requestId,
-    });
-  }
+  if (typeof outcome === 'object' && 'ended' in outcome)
+    for (const { id, userId } of outcome.ended)
+      await writeAudit(trx, {
+        actorType: 'service',
+        actorId: 'token-families',
+        userId,
+        action: 'session.ended_by_reuse',
+        subjectType: 'session',
+        subjectId: id,
+        requestId,
+      });
   return outcome;
 };

@@ -1,3 +1,4 @@
+import { randomToken } from '../../src/models/opaque-token.js';
 import test from 'ava';
 import type { ErrorCode } from '../../src/contract/errors.js';
 import { isPlain, isProblem } from '../support/a-problem.js';
@@ -85,6 +86,9 @@ test('a sane request id comes back, any other is replaced', async (t) => {
         .request('GET', '/api/agents', { headers: { 'x-request-id': id } })
     ).headers.get('x-request-id');
   for (const id of ['12345678', 'a.b-c_D9', 'x'.repeat(128)]) t.is(await ask(id), id);
+  // Names are written down: what looks like a token is none.
+  for (const id of [randomToken('userRefresh'), 'acp_x', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.c2ln'])
+    t.regex((await ask(id)) ?? '', /^[0-9a-f-]{36}$/, id);
   for (const id of ['', 'x'.repeat(129), 'with space', 'quote"quote', '<script>alert(1)</script>', 'un\u00edcode'])
     t.regex((await ask(id)) ?? '', /^[0-9a-f-]{36}$/, id);
 });

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { networkOf } from '../../src/api/network.js';
+import { addressOf, networkOf } from '../../src/api/network.js';
 import { TokenBuckets } from '../../src/api/token-buckets.js';
 
 test('a bucket holds so many tokens, and fills again evenly', (t) => {
@@ -45,4 +45,19 @@ test('an IPv6 network of 64 bits is one caller, an IPv4 address another', (t) =>
     'no address': 'no address',
   };
   for (const [address, network] of Object.entries(networks)) t.is(networkOf(address), network, address);
+});
+
+test('an address reads the same however it was written, and what is none counts as the connection', (t) => {
+  const addresses: Record<string, string> = {
+    '1.2.3.4': '1.2.3.4',
+    '1.2.3.4:5555': '1.2.3.4',
+    '::ffff:1.2.3.4': '1.2.3.4',
+    '::ffff:102:304': '1.2.3.4',
+    '[2001:DB8::1]:443': '2001:db8::1',
+    '2001:db8:0:0::1': '2001:db8::1',
+    '01.02.03.04': '9.9.9.9',
+    [`x${'x'.repeat(5_000)}`]: '9.9.9.9',
+    '': '9.9.9.9',
+  };
+  for (const [told, address] of Object.entries(addresses)) t.is(addressOf(told, '9.9.9.9'), address, told.slice(0, 40));
 });

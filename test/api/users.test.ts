@@ -38,6 +38,16 @@ test('name and email are changed by their owner alone, and kept when the identit
   t.like((await later.call('users.me')).body, { name: 'Ada Lovelace', email: 'ada@lovelace.example' });
 });
 
+test('a change of the profile is in the audit trail, and what changes nothing is not', async (t) => {
+  const ada = await stack().user();
+  await ada.call('users.update', {}, { body: { email: 'new@example.com' } });
+  await ada.call('users.update', {}, { body: { email: 'new@example.com' } });
+  const { events } = (await ada.call('audit.list', {}, { query: { action: 'user.updated' } })).body;
+  t.is(events.length, 1);
+  t.is(events[0].after.email, 'new@example.com');
+  t.not(events[0].before.email, 'new@example.com');
+});
+
 test('a profile takes no more than a name and an email, and those of a decent form', async (t) => {
   const ada = await stack().user('ben');
   const before = (await ada.call('users.me')).body;

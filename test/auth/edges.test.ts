@@ -25,6 +25,12 @@ test('a rotation that is forced while one runs ends the old token at once', asyn
     (await states()).toSorted((a, b) => a.localeCompare(b)),
     ['current', 'retired'],
   );
+  isProblem(
+    t,
+    await ada.call('agents.rotate-gateway-token', { id }, { body: { force: true } }),
+    'operation_in_progress',
+    'the new one cannot be ended before the machine has it',
+  );
   const audit = await ada.call('audit.list', {}, { query: { subject: id, action: 'gateway_token.rotated' } });
   t.deepEqual(
     audit.body.events.map((event: { after: { force: boolean } }) => event.after.force),
@@ -52,6 +58,16 @@ test('an old failure is not retried over what its owner did since', async (t) =>
 test('a query that holds NUL, and a client name that could draw on a terminal, are refused', async (t) => {
   const ada = await stack().user();
   isProblem(t, await ada.request('GET', '/api/audit?subject=%00'), 'invalid_request');
-  for (const clientName of ['two\nlines', 'a\u009b31m', 'b\u202ecte'])
+  for (const clientName of [
+    'two\nlines',
+    'a\u009b31m',
+    'b\u202ecte',
+    '',
+    ' ',
+    'a\u2028b',
+    'a\u200eb',
+    'a\ufeffb',
+    '\u{e0041}',
+  ])
     isProblem(t, await stack().nobody().call('auth.device.start', {}, { body: { clientName } }), 'invalid_request');
 });

@@ -102,3 +102,26 @@ test('a discovery document of another issuer is not believed', async (t) => {
   const verify = makeOidc({ issuer: through, audience, algorithms: ['ES256'], operatorSubjects: [] });
   await refused(t, verify(await issuer.token('ada', { iss: through })), 'unavailable');
 });
+
+test('what is signed for another purpose, or names nobody we could keep, opens nothing', async (t) => {
+  const [issuer, verify] = await make(t);
+  for (const typ of ['logout+jwt', 'secevent+jwt', 'dpop+jwt'])
+    await refused(t, verify(await issuer.token('ada', {}, { typ })), 'unauthenticated', /no access token/);
+  for (const typ of ['JWT', 'at+jwt', 'AT+JWT'])
+    t.is((await verify(await issuer.token('ada', {}, { typ }))).subject, 'ada');
+  for (const sub of ['', 'a\u0000b', '\ud800', 'x'.repeat(256)])
+    await refused(t, verify(await issuer.token(sub)), 'unauthenticated');
+  const odd = await verify(await issuer.token('ada', { email: 'x'.repeat(3_000), name: 'a\u0000b' }));
+  t.like(odd, { email: '', name: '' }, 'a profile is not worth refusing a person for');
+});
+
+test('a key that the provider withdraws is forgotten within a minute', async (t) => {
+  const [issuer, verify] = await make(t);
+  const before = await issuer.token('ada');
+  await verify(before);
+  await issuer.rotate();
+  const { now } = Date;
+  t.teardown(() => (Date.now = now));
+  Date.now = () => now() + 61_000;
+  await refused(t, verify(before), 'unauthenticated');
+});

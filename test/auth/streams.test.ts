@@ -1,9 +1,22 @@
 import test from 'ava';
 import { aNamedToken } from '../support/a-device-login.js';
+import { isProblem } from '../support/a-problem.js';
+import { until } from '../support/until.js';
 import { anEventStream } from '../support/an-event-stream.js';
 import { withStack } from '../support/a-stack.js';
 
 const stack = withStack(test, { workers: false });
+
+test('who waited for a job and was revoked meanwhile is told nothing of it', async (t) => {
+  const ada = await stack().user();
+  const { caller, sessionId } = await aNamedToken(stack(), ada, ['agents']);
+  const { id } = await ada.anAgent();
+  const { body } = await ada.call('agents.provision', { id });
+  const waiting = caller.call('jobs.get', { id: body.job.id }, { headers: { prefer: 'wait=2' } });
+  await until('it waits', async () => (await stack().db('token_families').where({ id: sessionId }).first()).usedAt);
+  await ada.call('auth.sessions.revoke', { id: sessionId });
+  isProblem(t, await waiting, 'unauthenticated');
+});
 
 test('an event stream ends when the token that opened it is revoked, and goes on for others', async (t) => {
   const ada = await stack().user();

@@ -7,7 +7,7 @@ export interface Issuer {
   url: string;
   audience: string;
   /** A signed access token; claims win over the defaults. */
-  token(subject: string, claims?: Record<string, unknown>): Promise<string>;
+  token(subject: string, claims?: Record<string, unknown>, header?: { typ?: string }): Promise<string>;
   /** Signs with a new key from now on; the old one is published no longer. */
   rotate(): Promise<void>;
   close(): Promise<void>;
@@ -34,9 +34,9 @@ export const anIssuer = async (): Promise<Issuer> => {
   return {
     url,
     audience,
-    token: (subject, claims = {}) =>
+    token: (subject, claims = {}, header = {}) =>
       new SignJWT({ email: `${subject}@example.com`, name: subject, ...claims })
-        .setProtectedHeader({ alg: 'ES256', kid: key.kid })
+        .setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header })
         .setSubject(subject)
         .setIssuer(typeof claims['iss'] === 'string' ? claims['iss'] : url)
         .setAudience(typeof claims['aud'] === 'string' ? claims['aud'] : audience)

@@ -130,7 +130,8 @@ export const auth = [
     auth: 'user',
     scope: '*',
     title: 'Revoke a session',
-    about: 'Ends a session; all of its tokens are dead at once.',
+    about:
+      'Ends a session and those that it let in: named tokens it made, devices it approved. All their tokens are dead at once.',
     input: { params: z.object({ id: Id('session') }) },
     output: { 200: Ok },
     errors: [],

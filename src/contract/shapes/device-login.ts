@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { Text, Timestamp } from '../common.js';
+import { Name, Timestamp } from '../common.js';
 import { Scopes, SessionScope, TokenPair } from './session.js';
 
 export const DeviceStart = z.strictObject({
-  clientName: Text(100)
-    .regex(/^[^\p{Cc}\u202a-\u202e\u2066-\u2069]*$/u, 'must be one line without control characters')
+  clientName: Name(100)
+    .regex(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u, 'must be one line without control characters')
     .optional()
     .describe('Shown to the person who approves'),
   kind: z.enum(['cli', 'mcp']).optional().describe('What kind of client it is; `cli` unless told'),

@@ -10,6 +10,7 @@ export const Scopes = z
   .array(SessionScope)
   .min(1)
   .max(sessionScopes.length)
+  .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice')
   .describe('`*` everything; `read` all reading; the others what their name says');
 
 export const SessionKind = z.enum(['cli', 'mcp', 'token']);

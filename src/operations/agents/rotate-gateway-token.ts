@@ -1,5 +1,5 @@
 import { ApiError } from '../../contract/errors.js';
-import { createAgentJob, makeWay } from '../../jobs/index.js';
+import { createAgentJob, inTheWay, makeWay } from '../../jobs/index.js';
 import { writeAudit } from '../../models/audit-event.js';
 import { adoptNextGatewayToken, findGatewayToken, mintNextGatewayToken } from '../../models/gateway-token.js';
 import { actorOf } from '../actor.js';
@@ -15,7 +15,8 @@ export const rotateGatewayToken: Operation<'agents.rotate-gateway-token'> = asyn
     if (join) {
       // A token that leaked must not live until the machine has the new one.
       if (body?.force === true) {
-        await adoptNextGatewayToken(trx, agent.id);
+        // The token under way is the one the caller has not seen: there is nothing else to end, and nothing to tell.
+        if (!(await adoptNextGatewayToken(trx, agent.id))) throw inTheWay(join);
         const forced = { action: 'gateway_token.rotated', subjectType: 'agent', subjectId: agent.id };
         await writeAudit(trx, { ...actorOf(call), ...forced, after: { force: true } });
       }

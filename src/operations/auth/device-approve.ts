@@ -26,8 +26,9 @@ export const deviceApprove: Operation<'auth.device.approve'> = async (deps, call
   requirePerson(caller);
   const login = await getOpenLogin(deps, { userId: caller.userId, network, userCode: body.userCode });
   const scopes = chooseScopes(caller.scopes, login.scopes, body.scopes);
+  const approval = { status: 'approved', userId: caller.userId, approvedBySession: caller.sessionId, scopes } as const;
   await deps.db.transaction(async (trx) => {
-    if (!(await decideLogin(trx, login.id, { status: 'approved', userId: caller.userId, scopes }))) throw noSuchCode();
+    if (!(await decideLogin(trx, login.id, approval))) throw noSuchCode();
     await writeAudit(trx, {
       ...actorOf(call),
       action: 'device.approved',

@@ -9,6 +9,6 @@ export const refresh: Operation<'auth.refresh'> = async ({ db, keys, plans }, { 
     refreshAudited(trx, keys, body.refreshToken, ['cli', 'mcp'], requestId),
   );
   if (typeof outcome === 'string') throw refusedRefresh(outcome);
-  if ('endedFamily' in outcome) throw refusedRefresh('reused');
+  if ('ended' in outcome) throw refusedRefresh('reused');
   return { status: 200, body: presentTokenPair(outcome, entitlementOf(plans, outcome.family.userId).planCode) };
 };

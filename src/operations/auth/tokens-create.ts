@@ -1,5 +1,6 @@
 import { ApiError } from '../../contract/errors.js';
 import { writeAudit } from '../../models/audit-event.js';
+import { holdOpener } from '../../models/family-tree.js';
 import { countOwnTokens } from '../../models/session.js';
 import { openFamily } from '../../models/token-family.js';
 import { presentSession } from '../../presenters/session.js';
@@ -24,7 +25,9 @@ export const tokensCreate: Operation<'auth.tokens.create'> = async ({ db, keys }
       if ((await countOwnTokens(trx, caller.userId)) >= MOST)
         throw new ApiError('conflict', `There are ${MOST} named tokens: revoke one first.`);
       const lastsFor = `${expiresInDays} days`;
-      const facts = { kind: 'token', userId: caller.userId, name, scopes, address, lastsFor } as const;
+      const openedBy = caller.sessionId;
+      if (!(await holdOpener(trx, openedBy))) throw new ApiError('unauthenticated', 'The session has ended.');
+      const facts = { kind: 'token', userId: caller.userId, name, scopes, address, openedBy, lastsFor } as const;
       const tokens = await openFamily(trx, keys, facts);
       const event = { action: 'session.opened', subjectType: 'session', subjectId: tokens.family.id };
       await writeAudit(trx, { ...actorOf(call), ...event, after: { kind: 'token', name, scopes, expiresInDays } });

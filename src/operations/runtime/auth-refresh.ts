@@ -8,7 +8,7 @@ export const authRefresh: Operation<'runtime.auth.refresh'> = async ({ db, keys 
   const answer = await db.transaction(async (trx) => {
     const outcome = await refreshAudited(trx, keys, body.refreshToken, ['runtime'], requestId);
     if (typeof outcome === 'string') return outcome;
-    if ('endedFamily' in outcome) return 'reused';
+    if ('ended' in outcome) return 'reused';
     const identity = await findLiveRuntime(trx, outcome.family.runtimeId ?? '');
     return identity ? presentRuntimeSession(identity, outcome) : 'unknown';
   });

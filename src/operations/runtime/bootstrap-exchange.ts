@@ -3,7 +3,7 @@ import { Id } from '../../contract/common.js';
 import { writeAudit } from '../../models/audit-event.js';
 import { exchangeBootstrapToken, isRuntime } from '../../models/runtime-session.js';
 import { presentRuntimeSession } from '../../presenters/runtime.js';
-import { countMiss, guessLimits, requireFewMisses } from '../guesses.js';
+import { countMiss, guessLimits } from '../guesses.js';
 import type { Operation } from '../operation.js';
 
 const RuntimeId = Id('runtime');
@@ -30,12 +30,12 @@ export const bootstrapExchange: Operation<'runtime.bootstrap.exchange'> = async 
     });
   const refused = new ApiError('unauthenticated', 'The bootstrap token is wrong, expired or spent.');
   if (!RuntimeId.safeParse(body.runtimeId).success) throw refused;
-  const guesser = [db, `bootstrap:${body.runtimeId}`, guessLimits.bootstrapToken] as const;
-  await requireFewMisses(...guesser);
   const exchanged = await exchange();
   if (!exchanged) {
-    // Made-up ids are not counted: there is nothing to be guessed, and each would leave a row.
-    if (await isRuntime(db, body.runtimeId)) await countMiss(...guesser);
+    // Only misses are refused for being too many: 256 bits are not found by trying, and a stranger who knows the id must not be
+    // able to keep the machine out. Made-up ids are not counted: each would leave a row.
+    if (await isRuntime(db, body.runtimeId))
+      await countMiss(db, `bootstrap:${body.runtimeId}`, guessLimits.bootstrapToken);
     throw refused;
   }
   return { status: 200, body: presentRuntimeSession(exchanged.identity, exchanged) };

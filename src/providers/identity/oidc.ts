@@ -11,6 +11,8 @@ export interface OidcOptions {
   /** `claim=value` that makes a person an operator. */
   operatorClaim?: string | undefined;
   operatorSubjects: string[];
+  /** Hears why the provider's keys could not be had. */
+  onTrouble?: (error: unknown) => void;
 }
 
 /** A person as the identity provider vouches for them. */
@@ -27,13 +29,25 @@ export interface Identity {
 export type VerifyIdentity = (token: string) => Promise<Identity>;
 
 const CLOCK_TOLERANCE_SECONDS = 30;
+/** A key that the provider withdraws opens nothing for longer than this. */
+const KEYS_KEPT_MS = 60_000;
 const DISCOVERY_TIMEOUT_MS = 5_000;
 
 const keyTroubles = new Set(['ERR_JOSE_GENERIC', 'ERR_JWKS_INVALID', 'ERR_JWKS_TIMEOUT']);
 
 const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url() });
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+/** Of the header's `typ`: tokens for other purposes (a logout token) are signed by the same keys. */
+const accessTypes = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
+
+/** What we keep of the claims. PostgreSQL takes no NUL, and halves of surrogate pairs would make two subjects one. */
+const wellFormed = (text: string): boolean => !/[\p{Cs}\0]/u.test(text);
+const Claims = z.object({
+  sub: z.string().min(1).max(255).refine(wellFormed),
+  exp: z.number(),
+  email: z.string().max(320).refine(wellFormed).catch(''),
+  name: z.string().max(200).refine(wellFormed).catch(''),
+});
 
 const unavailable = () =>
   new ApiError('unavailable', 'The identity provider does not answer; try again.', { retryAfterSeconds: 5 });
@@ -48,6 +62,9 @@ const discover = async (issuer: string): Promise<URL> => {
   return new URL(found.jwks_uri);
 };
 
+const notOurs = (): ApiError =>
+  new ApiError('unauthenticated', 'The token is no access token of our identity provider.', { tokenSent: true });
+
 /** Why a bearer was refused, in words that help its sender. */
 const refusal = (error: unknown, audience: string): ApiError => {
   if (error instanceof errors.JWTExpired) return new ApiError('token_expired', 'The access token has expired.');
@@ -61,7 +78,7 @@ const refusal = (error: unknown, audience: string): ApiError => {
     );
   // Its keys could not be had: that says nothing of the token, which must not be thrown away.
   if (!(error instanceof errors.JOSEError) || keyTroubles.has(error.code)) return unavailable();
-  return new ApiError('unauthenticated', 'The token is not one of our identity provider.', { tokenSent: true });
+  return notOurs();
 };
 
 /** Verifies bearers of an OIDC issuer through its JWKS, which is fetched again when a key is unknown (at most twice a minute). */
@@ -70,7 +87,9 @@ export const makeOidc = (options: OidcOptions): VerifyIdentity => {
   const [claim, claimValue] = options.operatorClaim?.split(/=(.*)/s) ?? [];
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   const keySet = async () => {
-    keys ??= createRemoteJWKSet(options.jwksUrl === undefined ? await discover(issuer) : new URL(options.jwksUrl));
+    keys ??= createRemoteJWKSet(options.jwksUrl === undefined ? await discover(issuer) : new URL(options.jwksUrl), {
+      cacheMaxAge: KEYS_KEPT_MS,
+    });
     return keys;
   };
   const isOperator = (payload: JWTPayload): boolean => {
@@ -87,7 +106,7 @@ export const makeOidc = (options: OidcOptions): VerifyIdentity => {
         { tokenSent: true },
       );
     try {
-      const { payload } = await jwtVerify(token, await keySet(), {
+      const { payload, protectedHeader } = await jwtVerify(token, await keySet(), {
         // Some write their issuer with a slash at the end; the setting is kept without one.
         issuer: [issuer, `${issuer}/`],
         audience,
@@ -95,16 +114,21 @@ export const makeOidc = (options: OidcOptions): VerifyIdentity => {
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ['sub', 'exp'],
       });
+      const { sub, exp, email, name } = Claims.parse(payload);
+      if (!accessTypes.has((protectedHeader.typ ?? 'JWT').toLowerCase())) throw notOurs();
       return {
         issuer,
-        subject: payload.sub ?? '',
-        email: text(payload['email']),
-        name: text(payload['name']) || text(payload['email']),
+        subject: sub,
+        email,
+        name: name || email,
         isOperator: isOperator(payload),
-        expiresAt: (payload.exp ?? 0) * 1_000,
+        expiresAt: exp * 1_000,
       };
     } catch (error) {
-      throw refusal(error, audience);
+      if (error instanceof z.ZodError || error instanceof ApiError) throw notOurs();
+      const refused = refusal(error, audience);
+      if (refused.code === 'unavailable') options.onTrouble?.(error);
+      throw refused;
     }
   };
 };
