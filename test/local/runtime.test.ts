@@ -34,7 +34,7 @@ test('it exchanges its bootstrap token, proves the session once, keeps it 0600 a
   const stored = await readFile(file, 'utf8');
   t.is(JSON.parse(stored).session.accessToken, 'secret-access-1');
   t.false(stored.includes('secret-boot-1'));
-  t.deepEqual(await readdir(runtime.stateDir), ['runtime.json'], 'no temporary file is left');
+  t.deepEqual(await readdir(runtime.stateDir), ['runtime.json', 'runtime.log'], 'no temporary file is left');
   t.false(runtime.output().includes('secret'));
   t.true(
     runtime
