@@ -1,3 +1,6 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import type { ACaller } from '../support/a-caller.js';
 import { isProblem } from '../support/a-problem.js';
@@ -96,6 +99,21 @@ test('a stop does not end what waits, and nothing in its way does', async (t) =>
   t.is((await ada.call('agents.stop', { id })).status, 202);
   t.is((await ada.call('jobs.get', { id: job.id })).body.status, 'queued');
   t.is((await ada.agent(id)).status, 'stopping');
+});
+
+test('a plan without starting and stopping runs no commands', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'acp-plans-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const plans = JSON.parse(await readFile(stack().env['PLANS_FILE'] ?? '', 'utf8'));
+  plans.plans.free.allowStartStop = false;
+  const file = join(folder, 'plans.json');
+  await writeFile(file, JSON.stringify(plans));
+  const poorer = await anotherApi(stack(), { PLANS_FILE: file });
+  t.teardown(() => poorer.process.stop());
+  const ada = await stack().user();
+  const id = await anAgentAsIfOnline(stack(), ada);
+  isProblem(t, await ask(poorer.as(ada), id), 'plan_required');
+  t.is((await ask(ada, id)).status, 202);
 });
 
 test('an operator is not asked to run a command again', async (t) => {
