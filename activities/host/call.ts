@@ -22,7 +22,7 @@ const DATABASE_PAUSE_MS = 500;
 const LIMIT_PATIENCE_MS = 15_000;
 
 /** Waits for a database that is away: after this attempt there is no other. */
-export const whileDatabaseReturns = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
+const whileDatabaseReturns = async <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> => {
   const until = Date.now() + DATABASE_PATIENCE_MS;
   for (;;) {
     try {
@@ -36,7 +36,7 @@ export const whileDatabaseReturns = async <T>(work: () => Promise<T>, signal: Ab
 
 const notRunning = (): ApiError => new ApiError('agent_not_online', 'The machine does not run, and nothing was run.');
 
-/** Asks the host, and once more when it says that it will not do so now (429). That is the one answer after which asking again is safe. */
+/** Asks the host, and again while it says that it is asked too often (429): the one answer after which asking again is safe. */
 export const execWithinLimits = async (
   { host }: HostDeps,
   { hostAppName, hostMachineId }: Agent,

@@ -20,7 +20,7 @@ let connection: Connection;
 test.before(async (t) => {
   t.timeout(120_000);
   connection = await Connection.connect({ address: process.env['TEST_TEMPORAL_ADDRESS'] ?? '' });
-  lanes = await startLanes(3, 'host');
+  lanes = await startLanes(2, 'host');
 });
 test.after.always(async (t) => {
   t.timeout(60_000);
@@ -78,9 +78,9 @@ test('the host worker killed while a command runs: it ran once, and ends outcome
     await lane.killWorker();
     await lane.startWorker();
     const job = await ada.finished(body.job);
-    const seconds = (Date.now() - since) / 1_000;
+    const seconds = (Date.parse(job.finishedAt ?? '') - since) / 1_000;
     await assertUnknown(t, lane.stack, ada, agent, job, 'killed');
-    t.true(seconds < 15, `ended ${seconds} s after the kill`);
+    t.true(seconds < 20, `ended ${seconds} s after the kill`);
     await until('the command is over', async () => (await linesOf(lane.stack, agent)).includes('over'));
     t.deepEqual(await linesOf(lane.stack, agent), ['ran', 'over'], 'the machine went on with it, once');
     t.is(execs(lane.stack, agent), 1);
@@ -169,18 +169,21 @@ const lies: [string, Partial<Fault> & Pick<Fault, 'mode'>][] = [
   ['fails before it', { mode: 'error-before', status: 503 }],
   ['breaks the connection before it', { mode: 'down', times: 1 }],
 ];
-for (const [what, fault] of lies)
-  test(`a host that ${what}: once at most, and outcome_unknown`, async (t) => {
-    t.timeout(60_000);
-    const ada = await stack().user();
-    const agent = await ada.anOnlineAgent();
-    stack().host.fault({ times: 1, ...fault, match: { path: `//apps/${appNameOf(agent.id)}/machines/.*exec$/` } });
+test('a host that fails, breaks off, says nothing or nonsense: once at most, and outcome_unknown', async (t) => {
+  t.timeout(120_000);
+  const ada = await stack().user();
+  const agent = await ada.anOnlineAgent();
+  const match = { path: `//apps/${appNameOf(agent.id)}/machines/.*exec$/` };
+  const expected: string[] = [];
+  for (const [what, fault] of lies) {
+    stack().host.fault({ times: 1, ...fault, match });
     const job = await ada.finished((await command(ada, agent, 0, 1)).body.job);
     await assertUnknown(t, stack(), ada, agent, job, what);
-    const ran = fault.mode.endsWith('-after') || fault.mode === 'malformed';
-    t.deepEqual(await linesOf(stack(), agent), ran ? ['ran', 'over'] : []);
-    t.is(execs(stack(), agent), ran ? 1 : 0);
-  });
+    if (fault.mode.endsWith('-after') || fault.mode === 'malformed') expected.push('ran', 'over');
+    t.deepEqual(await linesOf(stack(), agent), expected, what);
+    t.is(execs(stack(), agent), expected.length / 2, what);
+  }
+});
 
 const refusals: [number, string, boolean][] = [
   [400, 'upstream_failed', false],
@@ -189,11 +192,12 @@ const refusals: [number, string, boolean][] = [
   [409, 'conflict', false],
   [412, 'agent_not_online', false],
 ];
-for (const [status, code, needsOperator] of refusals)
-  test(`a host that refuses with ${status}: it has not run, and says ${code}`, async (t) => {
-    const ada = await stack().user();
-    const agent = await ada.anOnlineAgent();
-    const match = { path: `//apps/${appNameOf(agent.id)}/machines/.*exec$/` };
+test('a host that refuses a command: it has not run, and its end says why', async (t) => {
+  t.timeout(120_000);
+  const ada = await stack().user();
+  const agent = await ada.anOnlineAgent();
+  const match = { path: `//apps/${appNameOf(agent.id)}/machines/.*exec$/` };
+  for (const [status, code, needsOperator] of refusals) {
     stack().host.fault({
       mode: 'error-before',
       status,
@@ -201,24 +205,23 @@ for (const [status, code, needsOperator] of refusals)
       body: { error: 'words of the host', status: 'unknown' },
     });
     const job = await ada.finished((await command(ada, agent, 0)).body.job);
-    t.like(job, { status: 'failed', error: { code, needsOperator, retryable: true } }, JSON.stringify(job));
+    t.like(
+      job,
+      { status: 'failed', error: { code, needsOperator, retryable: true } },
+      `${status} ${JSON.stringify(job)}`,
+    );
     t.notRegex(JSON.stringify(job), /words of the host/);
-    t.is((await ada.agent(agent.id)).status, 'online');
-    t.is(execs(stack(), agent), 0);
-  });
-
-test('a host that is too busy is asked again, because nothing has run', async (t) => {
-  const ada = await stack().user();
-  const agent = await ada.anOnlineAgent();
-  const match = { path: `//apps/${appNameOf(agent.id)}/machines/.*exec$/` };
+  }
+  t.is((await ada.agent(agent.id)).status, 'online');
+  t.is(execs(stack(), agent), 0);
+  // One that is too busy is asked again, because nothing has run.
   stack().host.fault({ mode: 'rate-limit', retryAfter: 1, times: 2, match });
-  const job = await ada.finished((await command(ada, agent, 0)).body.job);
-  t.is(job.status, 'succeeded');
+  t.is((await ada.finished((await command(ada, agent, 0)).body.job)).status, 'succeeded');
   t.deepEqual(await linesOf(stack(), agent), ['ran', 'over']);
 });
 
 test('a host that nobody listens at: it has not run, and says so', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const own = await startStack({ workers: ['control'] });
   t.teardown(() => own.close());
   const worker = await startProcess('workers/host', {
@@ -238,7 +241,7 @@ test('a host that nobody listens at: it has not run, and says so', async (t) => 
 });
 
 test('a workflow reset by hand, while its command runs and after: it is not run again', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const ada = await stack().user();
   const agent = await ada.anOnlineAgent();
   const client = new Client({ connection });
@@ -273,7 +276,7 @@ test('a workflow reset by hand, while its command runs and after: it is not run 
 });
 
 test('a workflow terminated by hand: the dispatcher ends the job, and asks no operator', async (t) => {
-  t.timeout(60_000);
+  t.timeout(120_000);
   const ada = await stack().user();
   const agent = await ada.anOnlineAgent();
   const { db, host } = stack();
