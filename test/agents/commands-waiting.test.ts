@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -76,6 +77,9 @@ test('one key runs a command once, over two API processes, and replays its job',
     (await ada.call('audit.list', {}, { query: { subject: id, action: 'agent.command_run' } })).body.events.length,
     1,
   );
+  const { fingerprint } = await stack().db('idempotency_keys').where({ key: 'once' }).first<{ fingerprint: Buffer }>();
+  const plain = createHash('sha256').update(JSON.stringify([{ id }, body]));
+  t.false(fingerprint.equals(plain.digest()), 'the kept hash is of no use for guessing the command');
   const reused = await ada.call('agents.run-command', { id }, { body: { command: ['other'] }, headers });
   isProblem(t, reused, 'idempotency_key_reused');
 });

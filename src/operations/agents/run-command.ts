@@ -1,6 +1,7 @@
 import { ApiError } from '../../contract/errors.js';
 import { createCall } from '../../jobs/index.js';
 import { writeAudit } from '../../models/audit-event.js';
+import { blinded } from '../../models/idempotency-key.js';
 import { presentJob } from '../../presenters/job.js';
 import { requireStartStop } from '../../rules/entitlement.js';
 import { actorOf } from '../actor.js';
@@ -16,7 +17,7 @@ export const runCommand: Operation<'agents.run-command'> = async ({ db, jobs, ke
   requireStartStop(entitlementOf(plans, caller.userId));
   const { decided: job, answer } = await once(
     db,
-    idempotency,
+    idempotency && blinded(keys, idempotency),
     async (trx) => {
       const agent = await getOwnAgentForUpdate(trx, caller.userId, params.id);
       if (!agent.isProvisioned) throw new ApiError('agent_not_provisioned', 'The agent has no machine.');
