@@ -6,6 +6,7 @@ import type { Db } from '../src/db/knex.js';
 import { Agent } from '../src/models/agent.js';
 import { Job } from '../src/models/job.js';
 import { pendingStep } from '../src/models/job-step.js';
+import { settleBrokenCall } from '../src/models/settle-call.js';
 import { type Outcome, settleJob } from '../src/models/settle-job.js';
 import { jobActivity, type StepInput } from './job-activity.js';
 
@@ -81,6 +82,15 @@ const withKnownCode = (outcome: Outcome, job: Job): Outcome => {
   };
 };
 
+const finish = async (db: Db, { jobId, outcome }: FinishInput, settle: typeof settleJob): Promise<void> => {
+  await db.transaction(async (trx) => {
+    const job = await Job.query(trx).findById(jobId).throwIfNotFound();
+    if (!(await settle(trx, jobId, withKnownCode(outcome, job)))) return;
+    const { kind, agentId, status, error } = await Job.query(trx).findById(jobId).throwIfNotFound();
+    log.info('job ended', { jobId, kind, agentId, status, code: error?.code });
+  });
+};
+
 /** Short database work of the control queue. */
 export const makeControlActivities = ({ db }: { db: Db }) => ({
   /** The first activity of every workflow: queued → running, exactly once. */
@@ -105,16 +115,10 @@ export const makeControlActivities = ({ db }: { db: Db }) => ({
   }),
 
   /** The last activity of every workflow: ends the row and says what the agent is. Settled before = no-op. */
-  finishJob: jobActivity(db, async (input: FinishInput): Promise<void> => {
-    await db.transaction(async (trx) => {
-      const { jobId } = input;
-      const job = await Job.query(trx).findById(jobId).throwIfNotFound();
-      const outcome = withKnownCode(input.outcome, job);
-      const settled = await settleJob(trx, jobId, outcome);
-      const { kind, agentId } = job;
-      if (settled) log.info('job ended', { jobId, kind, agentId, status: outcome.status, code: outcome.error?.code });
-    });
-  }),
+  finishJob: jobActivity(db, (input: FinishInput): Promise<void> => finish(db, input, settleJob)),
+
+  /** The same for a job that talks to a machine and did not end by itself. */
+  finishBrokenCall: jobActivity(db, (input: FinishInput): Promise<void> => finish(db, input, settleBrokenCall)),
 });
 
 export type ControlActivities = ReturnType<typeof makeControlActivities>;

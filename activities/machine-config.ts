@@ -18,6 +18,8 @@ export interface MachineSettings {
 
 const GATEWAY_PORT = 8080;
 const MOUNT_PATH = '/data';
+/** Where a runtime keeps its state, and its log. */
+export const STATE_DIR = `${MOUNT_PATH}/acp`;
 
 export const gatewayUrlOf = (settings: MachineSettings, app: string): string =>
   settings.gatewayUrl.replaceAll('{app}', app);
@@ -34,7 +36,7 @@ export const machineConfigOf = (agent: Agent, runtimeId: string, settings: Machi
     ACP_RUNTIME_ID: runtimeId,
     ACP_RUNTIME_VERSION: agent.runtimeVersion ?? settings.runtimeVersion,
     ACP_GATEWAY_PORT: String(GATEWAY_PORT),
-    ACP_STATE_DIR: `${MOUNT_PATH}/acp`,
+    ACP_STATE_DIR: STATE_DIR,
   },
   guest: { cpu_kind: 'shared', cpus: 1, memory_mb: settings.memoryMb },
   mounts: agent.hostVolumeId === null ? [] : [{ volume: agent.hostVolumeId, path: MOUNT_PATH }],

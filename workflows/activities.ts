@@ -41,6 +41,26 @@ export const host = () =>
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
 
+/** A command on a machine: tried once, because a second try could run it a second time. */
+export const hostOnce = () =>
+  proxyActivities<HostActivities>({
+    taskQueue: queue('host'),
+    scheduleToStartTimeout: '5m',
+    startToCloseTimeout: '4m',
+    ...careful,
+    retry: { maximumAttempts: 1 },
+  });
+
+/** Reading from a machine, for somebody who waits. */
+export const hostReads = () =>
+  proxyActivities<HostActivities>({
+    taskQueue: queue('host'),
+    scheduleToStartTimeout: '1m',
+    startToCloseTimeout: '30s',
+    ...careful,
+    retry: { initialInterval: '250ms', maximumInterval: '2s', maximumAttempts: 4 },
+  });
+
 /** Waiting for a machine; the waiting itself is bounded inside. */
 export const hostWaits = () =>
   proxyActivities<HostActivities>({

@@ -1,21 +1,12 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  CancelledFailure,
-  isCancellation,
-  log,
-  setCurrentDetails,
-  sleep,
-} from '@temporalio/workflow';
-import type { Outcome } from '../activities/control.js';
+import { CancellationScope, isCancellation, log, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { AgentJobInput, StepInput } from '../activities/job-activity.js';
 import { control, controlWaits } from './activities.js';
-import { lostAgent, outcomeOf } from './failure.js';
+import { closeAs, lostAgent, outcomeOf } from './failure.js';
 
 type Activity<Extra> = (input: StepInput & Extra) => Promise<unknown>;
 
 /** An activity as the proxy makes it: called through executeWithOptions it carries a summary into the Temporal UI. */
-interface WithOptions<Extra> {
+export interface WithOptions<Extra> {
   executeWithOptions(options: { summary: string }, args: [StepInput & Extra]): Promise<unknown>;
 }
 
@@ -87,14 +78,6 @@ export const asJob = async <Step extends string>(
     await control().finishJob({ jobId, agentId, outcome });
   });
   closeAs(outcome);
-};
-
-/** Closes the workflow as its job ended, so that operators find failures where they look for them. The row is settled by now. */
-const closeAs = ({ status, error }: Outcome): void => {
-  if (status === 'succeeded') return;
-  if (status === 'canceled' && CancellationScope.current().consideredCancelled)
-    throw new CancelledFailure(error?.code ?? 'canceled');
-  throw ApplicationFailure.nonRetryable(error?.message ?? status, error?.code ?? status);
 };
 
 /** Runs the story in a scope that the deadline cancels; what came of it, never a throw. */

@@ -1,4 +1,11 @@
-import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  isCancellation,
+  TimeoutFailure,
+} from '@temporalio/workflow';
 import type { Outcome } from '../activities/control.js';
 
 const failed = (code: string, message: string, retryable = true): Outcome => ({
@@ -36,4 +43,12 @@ export const outcomeOf = (error: unknown, { deadlinePassed, isCanceled }: Circum
   }
   if (inner instanceof TimeoutFailure) return failed('outcome_unknown', 'A step did not answer in time.');
   return failed('internal', 'Something went wrong on our side.');
+};
+
+/** Closes the workflow as its job ended, so that operators find failures where they look for them. The row is settled by now. */
+export const closeAs = ({ status, error }: Outcome): void => {
+  if (status === 'succeeded') return;
+  if (status === 'canceled' && CancellationScope.current().consideredCancelled)
+    throw new CancelledFailure(error?.code ?? 'canceled');
+  throw ApplicationFailure.nonRetryable(error?.message ?? status, error?.code ?? status);
 };

@@ -1,5 +1,7 @@
+import { makeCallActivities } from './call.js';
 import { makeCreateActivities } from './create.js';
 import type { HostDeps } from './deps.js';
+import { makeLogActivities } from './log.js';
 import { makeRemoveActivities } from './remove.js';
 import { makeRunActivities } from './run.js';
 
@@ -10,6 +12,8 @@ export const makeHostActivities = (deps: HostDeps) => ({
   ...makeCreateActivities(deps),
   ...makeRunActivities(deps),
   ...makeRemoveActivities(deps),
+  ...makeCallActivities(deps),
+  ...makeLogActivities(deps),
 });
 
 export type HostActivities = ReturnType<typeof makeHostActivities>;

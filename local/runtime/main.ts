@@ -1,6 +1,6 @@
 import { makeControlPlane } from './control-plane.js';
 import { makeGateway } from './gateway.js';
-import { log } from './log.js';
+import { log as print, makeKeptLog, type Log } from './log.js';
 import { makeSessionFile } from './session-file.js';
 import { readSettings, type RuntimeSettings } from './settings.js';
 import { signOn, type SignOn } from './sign-on.js';
@@ -14,7 +14,7 @@ function main(): void {
   try {
     settings = readSettings(process.env, process.argv.slice(2));
   } catch (error) {
-    log('the runtime cannot start', { why: error instanceof Error ? error.message : 'unknown' });
+    print('the runtime cannot start', { why: error instanceof Error ? error.message : 'unknown' });
     process.exitCode = 1;
     return;
   }
@@ -22,11 +22,12 @@ function main(): void {
 }
 
 function run(settings: RuntimeSettings): void {
+  const log = makeKeptLog(settings.stateDir);
   const stopping = new AbortController();
   const gateway = makeGateway({
     ...settings,
     startedAt: new Date(),
-    signOn: settings.isNeverReady ? neverSignedOn : startSignOn(settings, stopping.signal),
+    signOn: settings.isNeverReady ? neverSignedOn : startSignOn(settings, log, stopping.signal),
   });
   gateway.once('error', (error: NodeJS.ErrnoException) => {
     log('cannot listen', { why: error.code ?? error.name, port: settings.port });
@@ -53,7 +54,7 @@ function run(settings: RuntimeSettings): void {
 
 const neverSignedOn: SignOn = { session: undefined, reason: 'never_ready' };
 
-function startSignOn(settings: RuntimeSettings, stopping: AbortSignal): SignOn {
+function startSignOn(settings: RuntimeSettings, log: Log, stopping: AbortSignal): SignOn {
   return signOn({
     ...settings,
     controlPlane: makeControlPlane(settings.controlPlaneUrl, stopping),

@@ -47,15 +47,18 @@ const sendRendered = async (
     ctx.state.jobId = jobId;
     ctx.set('Location', `/api/jobs/${jobId}`);
     if (seconds > 0 && (endpoint.job !== undefined || endpoint.waits === true)) {
-      const job = await deps.jobs.watch.untilFinished(jobId, seconds * 1_000, untilLeft(ctx));
+      ctx.set('Preference-Applied', `wait=${seconds}`);
+      const job =
+        answer.hasWaited === true
+          ? undefined
+          : await deps.jobs.watch.untilFinished(jobId, seconds * 1_000, untilLeft(ctx));
       if (!(await isStillAdmitted()))
         throw new ApiError('unauthenticated', 'The token was revoked meanwhile.', { tokenSent: true });
-      ctx.set('Preference-Applied', `wait=${seconds}`);
       if (job?.isFinished === true) status = 200;
       now = undefined;
     }
   }
-  const render = (): Promise<unknown> => views[answer.view](deps.db, answer.ids);
+  const render = (): Promise<unknown> => views[answer.view](deps, answer.ids);
   sendBody(ctx, endpoint, status, now ?? (await whileDatabaseAnswers(render)));
 };
 

@@ -25,7 +25,7 @@ export const Id = (kind: IdKind) =>
     .meta({ example: `${idPrefixes[kind]}_01jd0000000000000000000000` });
 
 /** A number in a query string; out of its range is an error, never clamped. */
-const wholeNumber = (min: number, max: number) =>
+export const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,9}$/, 'must be a whole number')

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { agentMachine } from './endpoints/agent-machine.js';
 import { agents } from './endpoints/agents.js';
 import { audit } from './endpoints/audit.js';
 import { auth } from './endpoints/auth.js';
@@ -8,7 +9,16 @@ import { runtime } from './endpoints/runtime.js';
 import { users } from './endpoints/users.js';
 
 /** Every endpoint of the service, once. */
-export const endpoints = [...auth, ...users, ...agents, ...jobs, ...runtime, ...audit, ...operator] as const;
+export const endpoints = [
+  ...auth,
+  ...users,
+  ...agents,
+  ...agentMachine,
+  ...jobs,
+  ...runtime,
+  ...audit,
+  ...operator,
+] as const;
 
 export type Endpoint = (typeof endpoints)[number];
 export type EndpointId = Endpoint['id'];

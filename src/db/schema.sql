@@ -125,6 +125,12 @@ jobs.started_at timestamp(3) with time zone
 jobs.finished_at timestamp(3) with time zone
 jobs.deadline_at timestamp(3) with time zone
 jobs.attended_at timestamp(3) with time zone
+machine_calls.job_id text not null
+machine_calls.agent_id text not null
+machine_calls.sealed_request jsonb
+machine_calls.sealed_answer jsonb
+machine_calls.begun_by text
+machine_calls.expires_at timestamp(3) with time zone not null
 runtime_identities.id text not null
 runtime_identities.agent_id text not null
 runtime_identities.generation integer not null
@@ -194,6 +200,8 @@ jobs: jobs_check CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['queued'::
 jobs: jobs_pkey PRIMARY KEY (id)
 jobs: jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'canceled'::text])))
 jobs: jobs_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id)
+machine_calls: machine_calls_job_id_fkey FOREIGN KEY (job_id) REFERENCES jobs(id) ON DELETE CASCADE
+machine_calls: machine_calls_pkey PRIMARY KEY (job_id)
 runtime_identities: runtime_identities_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES agents(id)
 runtime_identities: runtime_identities_agent_id_generation_key UNIQUE (agent_id, generation)
 runtime_identities: runtime_identities_pkey PRIMARY KEY (id)
@@ -238,9 +246,14 @@ CREATE UNIQUE INDEX idempotency_keys_pkey ON public.idempotency_keys USING btree
 CREATE INDEX jobs_for_operators ON public.jobs USING btree (id DESC) WHERE (((error ->> 'needsOperator'::text) = 'true'::text) AND (attended_at IS NULL))
 CREATE UNIQUE INDEX jobs_lock ON public.jobs USING btree (lock_key) WHERE (finished_at IS NULL)
 CREATE INDEX jobs_of_agent ON public.jobs USING btree (agent_id, id DESC)
+CREATE INDEX jobs_of_logs ON public.jobs USING btree (finished_at) WHERE (kind = 'agent.logs'::text)
 CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, id DESC)
 CREATE UNIQUE INDEX jobs_pkey ON public.jobs USING btree (id)
 CREATE INDEX jobs_unfinished ON public.jobs USING btree (created_at) WHERE (finished_at IS NULL)
+CREATE INDEX jobs_unfinished_of_agent ON public.jobs USING btree (agent_id) WHERE (finished_at IS NULL)
+CREATE INDEX machine_calls_expired ON public.machine_calls USING btree (expires_at)
+CREATE INDEX machine_calls_of_agent ON public.machine_calls USING btree (agent_id)
+CREATE UNIQUE INDEX machine_calls_pkey ON public.machine_calls USING btree (job_id)
 CREATE UNIQUE INDEX runtime_identities_agent_id_generation_key ON public.runtime_identities USING btree (agent_id, generation)
 CREATE UNIQUE INDEX runtime_identities_pkey ON public.runtime_identities USING btree (id)
 CREATE INDEX spent_refresh_tokens_of_family ON public.spent_refresh_tokens USING btree (family_id)

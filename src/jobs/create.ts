@@ -1,6 +1,6 @@
 import type { Transaction } from 'objection';
 import { ApiError } from '../contract/errors.js';
-import type { JobKind, Requester } from '../contract/shapes/job.js';
+import type { MovingKind, Requester } from '../contract/shapes/job.js';
 import { type Agent, agentDeleteLock, agentLock, changeAgent } from '../models/agent.js';
 import { findLockHolders, Job } from '../models/job.js';
 import { newId } from '../models/new-id.js';
@@ -10,7 +10,7 @@ import { onAccepted } from '../rules/agent-status.js';
 import { kinds } from './kinds.js';
 
 interface NewAgentJob {
-  kind: JobKind;
+  kind: MovingKind;
   agent: Agent;
   requestedBy: Requester;
   params?: Record<string, unknown>;
@@ -52,8 +52,8 @@ export const inTheWay = (job: Job): ApiError =>
 export const makeWay = async (
   trx: Transaction,
   agent: Agent,
-  kind: JobKind,
-  supersedes: readonly JobKind[] = [],
+  kind: MovingKind,
+  supersedes: readonly MovingKind[] = [],
 ): Promise<{ join?: Job; superseded?: Job }> => {
   const holders = await findLockHolders(trx, [agentDeleteLock(agent.id), agentLock(agent.id)]);
   const deletion = holders.find((job) => job.kind === 'agent.delete');
@@ -62,7 +62,7 @@ export const makeWay = async (
   if (!running) return {};
   // One that is being canceled will not do what is asked now.
   if (running.kind === kind && running.cancelRequestedAt === null) return { join: running };
-  if (!supersedes.includes(running.kind)) throw inTheWay(running);
+  if (!supersedes.some((one) => one === running.kind)) throw inTheWay(running);
   return { superseded: await supersede(trx, running) };
 };
 

@@ -1,6 +1,8 @@
 import type { Transaction } from 'objection';
 import type { Db } from '../db/knex.js';
+import { isCall } from '../contract/shapes/job.js';
 import { Job } from '../models/job.js';
+import { settleBrokenCall } from '../models/settle-call.js';
 import { settleJob } from '../models/settle-job.js';
 import type { Log } from '../telemetry/log.js';
 import { settleCanceled } from './create.js';
@@ -116,8 +118,9 @@ export class Dispatcher {
   }
 
   async #settle(job: Job): Promise<void> {
+    const settle = isCall(job.kind) ? settleBrokenCall : settleJob;
     const settled = await this.#db.transaction((trx: Transaction) =>
-      settleJob(trx, job.id, {
+      settle(trx, job.id, {
         status: 'failed',
         error: {
           code: 'outcome_unknown',

@@ -11,6 +11,7 @@ import { Temporal, type TemporalOptions } from './temporal.js';
 import { JobWatch } from './watch.js';
 
 export { createAgentJob, inTheWay, makeWay, supersede } from './create.js';
+export { createCall, supersedeCalls } from './create-call.js';
 
 /** Starts and cancels on their way to Temporal at a time; what comes beyond is left to the dispatcher. */
 const MOST_UNDER_WAY = 100;

@@ -22,6 +22,9 @@ const rubbish: { table: string; key: string; where: string }[] = [
             and not exists (select 1 from device_logins d where d.family_id = token_families.id)
             and not exists (select 1 from bootstrap_tokens b where b.family_id = token_families.id)`,
   },
+  { table: 'machine_calls', key: 'job_id', where: `expires_at < now()` },
+  // Reading a log leaves a job each time, and nobody looks for it later.
+  { table: 'jobs', key: 'id', where: `kind = 'agent.logs' and finished_at < now() - interval '24 hours'` },
   { table: 'gateway_tokens', key: 'id', where: `state = 'retired' and retired_at < now() - interval '90 days'` },
 ];
 

@@ -18,4 +18,7 @@ export const kinds: Record<JobKind, KindFacts> = {
     summary: 'Rotate the gateway token',
     cancelable: false,
   },
+  // Until they begin.
+  'agent.command': { workflow: 'runCommand', summary: 'Run a command on the machine', cancelable: true },
+  'agent.logs': { workflow: 'readLogs', summary: 'Read the log of the machine', cancelable: true },
 };

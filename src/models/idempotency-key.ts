@@ -1,4 +1,6 @@
+import { createHmac } from 'node:crypto';
 import type { Transaction } from 'objection';
+import type { KeyRing } from './key-ring.js';
 
 export interface KeyedRequest {
   /** Who asks: keys of different principals never meet. */
@@ -8,6 +10,15 @@ export interface KeyedRequest {
   /** Hash of what was asked. */
   fingerprint: Buffer;
 }
+
+/**
+ * The same request with a fingerprint that tells nothing without our keys: what was asked for is a secret short enough to be guessed.
+ * After a change of the key the same request counts as another one.
+ */
+export const blinded = (keys: KeyRing, request: KeyedRequest): KeyedRequest => {
+  const key = keys.key(keys.currentId, 'idempotency-fingerprint');
+  return { ...request, fingerprint: createHmac('sha256', key).update(request.fingerprint).digest() };
+};
 
 export interface KeptAnswer {
   status: number;

@@ -42,6 +42,18 @@ export class Job extends Model {
   }
 }
 
+/** Unfinished jobs of one kind on one agent, those with these parameters if any are named. */
+export const findUnfinished = async (
+  trx: Transaction,
+  agentId: string,
+  kind: JobKind,
+  params: Record<string, unknown> = {},
+): Promise<Job[]> =>
+  Job.query(trx)
+    .where({ agentId, kind })
+    .whereNull('finishedAt')
+    .whereRaw('params @> ?', [JSON.stringify(params)]);
+
 /** The unfinished jobs that hold any of these locks. */
 export const findLockHolders = async (db: Db | Transaction, lockKeys: string[]): Promise<Job[]> =>
   Job.query(db).whereIn('lockKey', lockKeys).whereNull('finishedAt');

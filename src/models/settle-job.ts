@@ -1,9 +1,10 @@
 import type { Transaction } from 'objection';
-import type { JobError, JobStep } from '../contract/shapes/job.js';
+import { isCall, type JobError, type JobStep, type MovingKind } from '../contract/shapes/job.js';
 import { onEnded } from '../rules/agent-status.js';
 import { Agent } from './agent.js';
 import { retireGatewayTokens } from './gateway-token.js';
 import { Job } from './job.js';
+import { forgetCalls, forgetRequest } from './machine-call.js';
 import { revokeRuntimes } from './runtime-identity.js';
 
 export interface Outcome {
@@ -12,13 +13,13 @@ export interface Outcome {
   error?: JobError;
 }
 
-const closeSteps = (steps: JobStep[], now: string): JobStep[] =>
+const closeSteps = (steps: JobStep[], now: string, isSuccess: boolean): JobStep[] =>
   steps.map((step) => {
-    if (step.status === 'running') return { ...step, status: 'failed', finishedAt: now };
+    if (step.status === 'running') return { ...step, status: isSuccess ? 'done' : 'failed', finishedAt: now };
     return step.status === 'pending' ? { ...step, status: 'skipped' } : step;
   });
 
-const settleAgent = async (trx: Transaction, job: Job, outcome: Outcome): Promise<void> => {
+const settleAgent = async (trx: Transaction, job: Job, kind: MovingKind, outcome: Outcome): Promise<void> => {
   const agent = await Agent.query(trx)
     .findById(job.agentId ?? '')
     .forUpdate();
@@ -33,8 +34,9 @@ const settleAgent = async (trx: Transaction, job: Job, outcome: Outcome): Promis
     await trx('agents').update(released).where({ id: agent.id });
     return;
   }
-  const deleted = job.kind === 'agent.delete' && outcome.status === 'succeeded';
+  const deleted = kind === 'agent.delete' && outcome.status === 'succeeded';
   if (deleted) {
+    await forgetCalls(trx, agent.id);
     await revokeRuntimes(trx, agent.id);
     await retireGatewayTokens(trx, agent.id);
   }
@@ -43,7 +45,7 @@ const settleAgent = async (trx: Transaction, job: Job, outcome: Outcome): Promis
       ...released,
       ...(outcome.status === 'canceled' && job.startedAt === null && job.agentBefore !== null
         ? job.agentBefore
-        : onEnded(job.kind, outcome.status, agent.desiredStatus)),
+        : onEnded(kind, outcome.status, agent.desiredStatus)),
       ...(outcome.error && outcome.status === 'failed'
         ? {
             lastError: JSON.stringify({
@@ -68,8 +70,8 @@ const settleAgent = async (trx: Transaction, job: Job, outcome: Outcome): Promis
  */
 export const settleJob = async (trx: Transaction, jobId: string, outcome: Outcome): Promise<boolean> => {
   // Lock order everywhere: the agent, then the job.
-  const { agentId } = await Job.query(trx).findById(jobId).select('agentId').throwIfNotFound();
-  if (agentId !== null) await Agent.query(trx).findById(agentId).select('id').forUpdate();
+  const { agentId, kind } = await Job.query(trx).findById(jobId).select('agentId', 'kind').throwIfNotFound();
+  if (agentId !== null && !isCall(kind)) await Agent.query(trx).findById(agentId).select('id').forUpdate();
   const job = await Job.query(trx).findById(jobId).forUpdate().throwIfNotFound();
   if (job.isFinished) return false;
   await trx('jobs')
@@ -77,11 +79,12 @@ export const settleJob = async (trx: Transaction, jobId: string, outcome: Outcom
       status: outcome.status,
       result: outcome.result ? JSON.stringify(outcome.result) : null,
       error: outcome.error ? JSON.stringify(outcome.error) : null,
-      steps: JSON.stringify(closeSteps(job.steps, new Date().toISOString())),
+      steps: JSON.stringify(closeSteps(job.steps, new Date().toISOString(), outcome.status === 'succeeded')),
       cancelable: false,
       finishedAt: trx.fn.now(),
     })
     .where({ id: jobId });
-  if (agentId !== null) await settleAgent(trx, job, outcome);
+  if (isCall(kind)) await forgetRequest(trx, jobId);
+  else if (agentId !== null) await settleAgent(trx, job, kind, outcome);
   return true;
 };

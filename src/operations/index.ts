@@ -7,8 +7,10 @@ import { deleteAgent } from './agents/delete.js';
 import { gatewayAccess } from './agents/gateway-access.js';
 import { get as getAgent } from './agents/get.js';
 import { list as listAgents } from './agents/list.js';
+import { logs } from './agents/logs.js';
 import { provision } from './agents/provision.js';
 import { rotateGatewayToken } from './agents/rotate-gateway-token.js';
+import { runCommand } from './agents/run-command.js';
 import { start } from './agents/start.js';
 import { status } from './agents/status.js';
 import { stop } from './agents/stop.js';
@@ -66,6 +68,8 @@ export const operations: { [Id in EndpointId]: Operation<Id> } = {
   'agents.status': status,
   'agents.gateway-access': gatewayAccess,
   'agents.rotate-gateway-token': rotateGatewayToken,
+  'agents.run-command': runCommand,
+  'agents.logs': logs,
   'jobs.list': listJobs,
   'jobs.get': getJob,
   'jobs.events': events,

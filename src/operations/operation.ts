@@ -71,6 +71,8 @@ export interface Rendered<Status extends number = number> {
   ids: Ids;
   /** It was given before, to the same Idempotency-Key. */
   isReplay?: boolean;
+  /** The operation has waited for the job already. */
+  hasWaited?: true;
   /** The same made of the rows in hand, sent when nothing was waited for. */
   now?: unknown;
 }

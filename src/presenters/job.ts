@@ -1,6 +1,13 @@
-import type { Job as JobResource } from '../contract/shapes/job.js';
+import { isCall, type Job as JobResource } from '../contract/shapes/job.js';
 import type { Job } from '../models/job.js';
 import { toTimestamp, toTimestampOrNull } from './timestamp.js';
+
+/** With what the machine said, as long as that is kept: for its owner alone. */
+export const presentJobWithAnswer = (job: Job, answer: Record<string, unknown> | undefined): JobResource => {
+  const presented = presentJob(job);
+  if (!isCall(job.kind) || job.result === null) return presented;
+  return { ...presented, result: { ...job.result, ...(answer ?? { expired: true }) } };
+};
 
 export const presentJob = (job: Job): JobResource => ({
   id: job.id,

@@ -11,18 +11,31 @@ export class VendorError extends Error {
   /** HTTP status of the vendor's answer; absent when there was none. */
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
+  /** There was no connection to ask on: the vendor never heard of it. */
+  readonly isUnsent: boolean;
 
   constructor(
     code: ErrorCode,
     message: string,
-    facts: { retryable: boolean; status?: number | undefined; retryAfterMs?: number | undefined },
+    facts: {
+      retryable: boolean;
+      status?: number | undefined;
+      retryAfterMs?: number | undefined;
+      isUnsent?: boolean;
+    },
   ) {
     super(message);
     this.code = code;
     this.retryable = facts.retryable;
     this.status = facts.status;
     this.retryAfterMs = facts.retryAfterMs;
+    this.isUnsent = facts.isUnsent ?? false;
   }
+}
+
+/** The vendor did it and said more of it than is read. */
+export class AnswerTooLarge extends VendorError {
+  override name = 'AnswerTooLarge';
 }
 
 export const hasStatus = (error: unknown, ...statuses: number[]): boolean =>

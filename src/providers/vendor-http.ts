@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import type { ErrorCode } from '../contract/errors.js';
-import { VendorError } from './vendor-error.js';
+import { AnswerTooLarge, VendorError } from './vendor-error.js';
 
 export interface VendorHttpOptions {
   baseUrl: string;
@@ -32,12 +32,13 @@ const retryAfterMs = (header: string | string[] | undefined): number | undefined
   return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds, 300) * 1_000 : undefined;
 };
 
-const readBounded = async (body: AsyncIterable<Buffer>): Promise<string> => {
+/** undefined when there is more of it than is read. */
+const readBounded = async (body: AsyncIterable<Buffer>): Promise<string | undefined> => {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    if (size > MAX_ANSWER_BYTES) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -60,7 +61,7 @@ export class VendorHttp {
   async call({ method, path, query, body, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: VendorCall): Promise<unknown> {
     const what = `${this.#options.vendor} ${method}`;
     let status: number;
-    let text: string;
+    let text: string | undefined;
     let wait: number | undefined;
     try {
       const answer = await request(this.#options.baseUrl + path, {
@@ -82,10 +83,15 @@ export class VendorHttp {
       text = await readBounded(answer.body);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new VendorError(this.#options.unreachable, `${what}: no answer`, { retryable: true });
+      throw new VendorError(this.#options.unreachable, `${what}: no answer`, {
+        retryable: true,
+        isUnsent: neverConnected(error),
+      });
     }
-    const parsed = parse(text);
+    const parsed = parse(text ?? '');
     if (status >= 400) throw this.#refusal(what, status, parsed, wait);
+    if (text === undefined)
+      throw new AnswerTooLarge('upstream_failed', `${what}: the answer is too large`, { retryable: true, status });
     if (parsed === undefined && text !== '')
       throw new VendorError('upstream_failed', `${what}: the answer is not JSON`, { retryable: true });
     return parsed;
@@ -97,6 +103,13 @@ export class VendorHttp {
     return new VendorError(code, `${what}: answered ${status}`, { retryable, status, retryAfterMs: wait });
   }
 }
+
+const withoutConnection = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+
+const neverConnected = (error: unknown): boolean => {
+  if (error instanceof AggregateError) return error.errors.every(neverConnected); // one for each address
+  return error instanceof Error && 'code' in error && withoutConnection.has(String(error.code));
+};
 
 const codeByStatus = (status: number, unreachable: ErrorCode): ErrorCode => {
   if (retryableStatus(status)) return unreachable;

@@ -1,8 +1,8 @@
 import type { AgentStatus, DesiredStatus } from '../contract/shapes/agent.js';
-import type { JobKind, JobStatus } from '../contract/shapes/job.js';
+import type { JobStatus, MovingKind } from '../contract/shapes/job.js';
 
 /** What an accepted job makes of its agent at once. */
-export const onAccepted: Record<JobKind, { status: AgentStatus; desiredStatus?: DesiredStatus }> = {
+export const onAccepted: Record<MovingKind, { status: AgentStatus; desiredStatus?: DesiredStatus }> = {
   'agent.provision': { status: 'provisioning', desiredStatus: 'online' },
   'agent.start': { status: 'starting', desiredStatus: 'online' },
   'agent.stop': { status: 'stopping', desiredStatus: 'offline' },
@@ -17,7 +17,7 @@ type Ended = Exclude<JobStatus, 'queued' | 'running'>;
  * a canceled one has undone its work and leaves the machine off.
  */
 export const onEnded = (
-  kind: JobKind,
+  kind: MovingKind,
   ended: Ended,
   desired: DesiredStatus,
 ): { status: AgentStatus; desiredStatus?: DesiredStatus } => {

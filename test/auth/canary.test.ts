@@ -78,6 +78,26 @@ test('no secret that went through any flow stands in the database, a history, a 
     t.is((await ada.call(verb, { id }, wait)).body.job?.status, 'succeeded', verb);
     keep(`gateway token after ${verb}`, (await ada.call('agents.gateway-access', { id })).body.gatewayToken);
   }
+  // A command is asked for in secret, says a secret, and fails with one; the log of the machine holds another.
+  const aWord = (): string => randomBytes(24).toString('hex');
+  const [asked, said, logged] = [aWord(), aWord(), aWord()] as const;
+  keep('in a command', asked);
+  keep('in the output of a command', said);
+  keep('in the log of a machine', logged);
+  const words = (text: string) => `printf %s ${text.split('').toReversed().join('')} | rev`;
+  const scripts = [
+    `: ${asked}; ${words(said)}; ${words(said)} >&2`,
+    `: ${asked}; (${words(logged)}; echo) >> "$ACP_STATE_DIR/runtime.log"`,
+    `: ${asked}; head -c 1000000 /dev/zero`,
+  ];
+  for (const script of scripts) {
+    const body = { command: ['sh', '-c', script] };
+    const { job } = (await ada.call('agents.run-command', { id }, { ...wait, body })).body;
+    if (script === scripts[0]) t.deepEqual([job.result.stdout, job.result.stderr], [said, said]);
+    await ada.call('agents.run-command', { id }, { body: { ...body, timeoutSeconds: asked, unknown: said } });
+  }
+  t.is((await ada.call('agents.logs', { id }, { query: { tail: 1 } })).body.lines[0].text, logged);
+  await ada.call('audit.list');
   // A machine takes its bootstrap token and session with it: what is in its folder is known to be secret.
   const machine = await folderText(stack().hostFolder);
   for (const token of new Set(machine.match(tokenPattern))) keep(`on the machine: ${token.slice(0, 14)}…`, token);

@@ -99,7 +99,7 @@ test.serial('what holds a secret is not for those who only read', async (t) => {
   const secret = userRows.filter(({ endpoint }) => endpoint.secretOutput && endpoint.effect === 'read');
   t.deepEqual(
     secret.map(({ endpoint }) => endpoint.id),
-    ['agents.gateway-access'],
+    ['agents.gateway-access', 'agents.logs'],
   );
   const reader = (await aNamedToken(stack(), ada, ['read'])).caller;
   const worker = (await aNamedToken(stack(), ada, ['agents'])).caller;

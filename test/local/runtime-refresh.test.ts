@@ -41,7 +41,7 @@ test('it refreshes at four fifths of the life of its access token, stores the pa
   );
   t.is(await storedAccess(runtime), 'secret-access-3');
   t.is((await stat(join(runtime.stateDir, 'runtime.json'))).mode & 0o777, 0o600);
-  t.deepEqual(await readdir(runtime.stateDir), ['runtime.json'], 'no temporary file is left');
+  t.deepEqual(await readdir(runtime.stateDir), ['runtime.json', 'runtime.log'], 'no temporary file is left');
   t.true(isReady(await runtime.ready()));
   t.false(runtime.output().includes('secret'));
 });
@@ -125,7 +125,7 @@ for (const [code, reason] of [
       (value) => value === reason,
     );
     t.is((await runtime.ready()).status, 503);
-    t.deepEqual(await readdir(runtime.stateDir), [], 'the dead tokens are gone');
+    t.deepEqual(await readdir(runtime.stateDir), ['runtime.log'], 'the dead tokens are gone');
     const asked = controlPlane.seen.length;
     await sleep(800);
     t.is(controlPlane.seen.length, asked, 'nobody is asked any more');

@@ -34,7 +34,7 @@ test('it exchanges its bootstrap token, proves the session once, keeps it 0600 a
   const stored = await readFile(file, 'utf8');
   t.is(JSON.parse(stored).session.accessToken, 'secret-access-1');
   t.false(stored.includes('secret-boot-1'));
-  t.deepEqual(await readdir(runtime.stateDir), ['runtime.json'], 'no temporary file is left');
+  t.deepEqual(await readdir(runtime.stateDir), ['runtime.json', 'runtime.log'], 'no temporary file is left');
   t.false(runtime.output().includes('secret'));
   t.true(
     runtime
@@ -43,6 +43,27 @@ test('it exchanges its bootstrap token, proves the session once, keeps it 0600 a
       .split('\n')
       .every((line) => typeof JSON.parse(line).msg === 'string'),
   );
+});
+
+test('it keeps its log in two bounded files, without a secret in them', async (t) => {
+  const controlPlane = await aControlPlane(t);
+  const stateDir = await aFolder(t);
+  const [log, older] = [join(stateDir, 'runtime.log'), join(stateDir, 'runtime.log.1')];
+  await writeFile(log, `${'x'.repeat(299 * 1024)}\n`);
+  await writeFile(older, 'from long ago\n');
+  const runtime = await aRuntime(t, { controlPlane, stateDir });
+  await until(runtime.ready, isReady);
+  await stopped(runtime);
+  t.is((await stat(older)).size, 299 * 1024 + 1, 'what was full has become the older one');
+  t.is((await stat(log)).mode & 0o777, 0o600);
+  const lines = (await readFile(log, 'utf8')).trimEnd().split('\n');
+  t.true(
+    lines.every((line) => /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z \S/.test(line)),
+    lines.join('\n'),
+  );
+  t.regex(lines[0] ?? '', / listening agentId=agt_one runtimeVersion=1\.2\.3$/);
+  t.regex(lines.at(-1) ?? '', / stopping why=SIGTERM$/);
+  t.notRegex(lines.join(), /secret/);
 });
 
 test('it asks again while the control plane is down, answers 5xx or 429, or talks nonsense', async (t) => {

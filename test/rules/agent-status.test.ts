@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { AgentStatus, DesiredStatus } from '../../src/contract/shapes/agent.js';
-import { type JobKind, jobKinds } from '../../src/contract/shapes/job.js';
+import { type MovingKind, movingKinds } from '../../src/contract/shapes/job.js';
 import { onAccepted, onEnded } from '../../src/rules/agent-status.js';
 
 interface Expected {
@@ -10,7 +10,7 @@ interface Expected {
 }
 
 /** The table of contract.md, section Agents. A deleted agent is shown no more; what its row says is of no matter. */
-const expected: Record<JobKind, Expected> = {
+const expected: Record<MovingKind, Expected> = {
   'agent.provision': { accepted: 'provisioning', desired: 'online', succeeded: 'online' },
   'agent.start': { accepted: 'starting', desired: 'online', succeeded: 'online' },
   'agent.stop': { accepted: 'stopping', desired: 'offline', succeeded: 'offline' },
@@ -18,7 +18,7 @@ const expected: Record<JobKind, Expected> = {
   'agent.rotate-gateway-token': { accepted: 'updating', desired: undefined, succeeded: 'online' },
 };
 
-for (const kind of jobKinds) {
+for (const kind of movingKinds) {
   const { accepted, desired, succeeded } = expected[kind];
 
   test(`${kind} makes its agent ${accepted} when it is accepted`, (t) => {

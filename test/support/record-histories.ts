@@ -39,6 +39,14 @@ test('records one history of each workflow', async (t) => {
       t.is(body.job.status, 'succeeded');
       await keep(name, body.job.workflowId);
     }
+    const online = await ada.anOnlineAgent();
+    const command = () => ada.call('agents.run-command', { id: online.id }, { ...wait, body: { command: ['true'] } });
+    await keep('runCommand', (await command()).body.job.workflowId);
+    stack.host.fault({ match: { method: 'POST', path: '/exec' }, mode: 'reset-after', times: 1 });
+    await keep('runCommand-unknown', (await command()).body.job.workflowId);
+    await ada.call('agents.logs', { id: online.id });
+    const { jobs } = (await ada.call('jobs.list', {}, { query: { kind: 'agent.logs' } })).body;
+    await keep('readLogs', jobs[0].workflowId);
     const { workflowId } = await client.workflow.start('reconcileHost', {
       workflowId: `${stack.env['TEMPORAL_QUEUE_PREFIX']}reconcile`,
       taskQueue: `${stack.env['TEMPORAL_QUEUE_PREFIX']}control`,

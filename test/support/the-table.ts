@@ -21,6 +21,7 @@ export interface Row {
 
 const bodies: Record<string, unknown> = {
   'agents.create': { name: 'an agent' },
+  'agents.run-command': { command: ['true'] },
   'auth.device.poll': { deviceCode: 'acp_dev_x' },
   'auth.device.approve': { userCode: 'BCDF-GHJK' },
   'auth.device.deny': { userCode: 'BCDF-GHJK' },

@@ -33,7 +33,7 @@ export const jobs = [
     scope: 'agents',
     title: 'Read a job',
     about:
-      'One job; with `Prefer: wait=N` the answer is held until the job ends or N seconds (60 at most) have passed.',
+      'One job; with `Prefer: wait=N` the answer is held until the job ends or N seconds (60 at most) have passed. What a command or a log said is in the result of this answer alone, and only for sessions with the scope `agents`.',
     input: { params: JobId },
     output: { 200: Job },
     errors: [],

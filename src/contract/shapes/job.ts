@@ -1,16 +1,26 @@
 import { z } from 'zod';
 import { Id, Timestamp } from '../common.js';
 
-/** Job kinds built so far; the workflow of each is named in src/jobs/kinds.ts. */
-export const jobKinds = [
+/** What moves an agent's machine: one at a time, and the agent's status tells of it. */
+export const movingKinds = [
   'agent.provision',
   'agent.start',
   'agent.stop',
   'agent.delete',
   'agent.rotate-gateway-token',
 ] as const;
+export type MovingKind = (typeof movingKinds)[number];
+
+/** What only talks to a machine that runs: several at once, in nobody's way, and the agent stays what it is. */
+export const callKinds = ['agent.command', 'agent.logs'] as const;
+export type CallKind = (typeof callKinds)[number];
+
+/** Job kinds built so far; the workflow of each is named in src/jobs/kinds.ts. */
+export const jobKinds = [...movingKinds, ...callKinds] as const;
 export const JobKind = z.enum(jobKinds);
 export type JobKind = z.infer<typeof JobKind>;
+
+export const isCall = (kind: JobKind): kind is CallKind => (callKinds as readonly JobKind[]).includes(kind);
 
 export const JobStatus = z.enum(['queued', 'running', 'succeeded', 'failed', 'canceled']);
 export type JobStatus = z.infer<typeof JobStatus>;

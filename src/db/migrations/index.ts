@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import * as firstSlice from './0001-first-slice.js';
+import * as machineCalls from './0004-machine-calls.js';
 import * as openedBy from './0006-opened-by.js';
 import * as reconciler from './0003-reconciler.js';
 import * as whoMayDoWhat from './0002-who-may-do-what.js';
@@ -14,5 +15,6 @@ export const migrations: Migration[] = [
   { name: '0001-first-slice', up: firstSlice.up },
   { name: '0002-who-may-do-what', up: whoMayDoWhat.up },
   { name: '0003-reconciler', up: reconciler.up },
+  { name: '0004-machine-calls', up: machineCalls.up },
   { name: '0006-opened-by', up: openedBy.up },
 ];

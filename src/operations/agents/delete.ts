@@ -1,4 +1,4 @@
-import { createAgentJob, supersede } from '../../jobs/index.js';
+import { createAgentJob, supersede, supersedeCalls } from '../../jobs/index.js';
 import { agentDeleteLock, agentLock, changeAgent } from '../../models/agent.js';
 import { retireGatewayTokens } from '../../models/gateway-token.js';
 import { findLockHolders } from '../../models/job.js';
@@ -17,6 +17,7 @@ export const deleteAgent: Operation<'agents.delete'> = async ({ db, jobs }, call
     const deletion = holders.find((holder) => holder.kind === 'agent.delete');
     if (deletion) return { job: deletion, superseded: undefined, isNew: false };
     const superseded = holders[0] ? await supersede(trx, holders[0]) : undefined;
+    await supersedeCalls(trx, agent.id);
     // From this commit on nothing of the agent's opens anything. Were the deletion to fail, a start would begin with a new identity.
     await revokeRuntimes(trx, agent.id);
     await retireGatewayTokens(trx, agent.id);

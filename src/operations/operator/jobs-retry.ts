@@ -1,4 +1,5 @@
 import { ApiError } from '../../contract/errors.js';
+import { isCall } from '../../contract/shapes/job.js';
 import { createAgentJob, makeWay } from '../../jobs/index.js';
 import { Agent } from '../../models/agent.js';
 import { once } from '../once.js';
@@ -18,13 +19,15 @@ export const jobsRetry: Operation<'operator.jobs.retry'> = async ({ db, jobs }, 
         .forUpdate();
       const failed = await takeAttended(trx, call, 'job.retried');
       if (!agent) throw new ApiError('conflict', 'The agent of this job is gone.');
+      const { kind, params } = failed;
+      if (isCall(kind)) throw new ApiError('conflict', 'A call of a machine is never made again: resolve it instead.');
       // What happened since is its owner's will: an old deletion must not destroy an agent that lives again.
       if (agent.status !== 'error' || agent.lastError?.jobId !== failed.id)
         throw new ApiError('conflict', 'The agent has moved on since this job: resolve it instead.');
-      const { join } = await makeWay(trx, agent, failed.kind);
+      const { join } = await makeWay(trx, agent, kind);
       if (join) throw new ApiError('conflict', `A job of this kind is under way (${join.id}).`);
       const requestedBy = { type: 'operator', id: call.caller.userId } as const;
-      return createAgentJob(trx, { kind: failed.kind, agent, requestedBy, params: failed.params });
+      return createAgentJob(trx, { kind, agent, requestedBy, params });
     },
     ({ job }) => ({ status: 202 as const, view: 'canceling' as const, ids: { jobId: job.id } }),
   );

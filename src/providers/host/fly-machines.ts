@@ -7,6 +7,7 @@ import {
   OrgMachinesAnswer,
   MachineAnswer,
   MachinesAnswer,
+  OutcomeAnswer,
   RefusalAnswer,
   SecretsAnswer,
   VolumeAnswer,
@@ -129,6 +130,15 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
     async stopMachine(name, id, signal) {
       await http.call({ method: 'POST', path: `${machine(name, id)}/stop`, body: STOP_SIGNAL, signal });
     },
+
+    exec: (name, id, { command, timeoutSeconds }, signal) =>
+      call(OutcomeAnswer, {
+        method: 'POST',
+        path: `${machine(name, id)}/exec`,
+        body: { command, timeout: timeoutSeconds },
+        signal,
+        timeoutMs: (timeoutSeconds + 10) * 1_000,
+      }),
 
     async deleteMachine(name, id, signal) {
       await orAbsent(http.call({ method: 'DELETE', path: machine(name, id), query: { force: 'true' }, signal }));

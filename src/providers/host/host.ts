@@ -16,6 +16,11 @@ export interface Host {
   updateMachine(app: string, id: string, update: MachineUpdate, signal?: AbortSignal): Promise<HostMachine>;
   startMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
   stopMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
+  /**
+   * Runs a command on a started machine, which ends it after `timeoutSeconds`; what it wrote and how it ended. Never asked twice here:
+   * after an error other than a refusal (4xx) it may have run. Throws AnswerTooLarge when it wrote more than can be taken.
+   */
+  exec(app: string, id: string, command: HostCommand, signal?: AbortSignal): Promise<HostOutcome>;
   deleteMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
   /** Machines of the whole organisation that changed after a moment, gone ones too; eventually consistent. */
   listOrgMachines(page: OrgPage, signal?: AbortSignal): Promise<OrgMachines>;
@@ -69,6 +74,18 @@ export interface MachineWait {
   /** Needed for `stopped`. */
   version?: string;
   timeoutSeconds: number;
+}
+
+export interface HostCommand {
+  command: string[];
+  timeoutSeconds: number;
+}
+
+export interface HostOutcome {
+  stdout: string;
+  stderr: string;
+  /** As shells tell it: 128 and the number of the signal when one ended it. */
+  exitCode: number;
 }
 
 export interface OrgPage {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HostMachine, HostVolume, OrgMachine, OrgMachines } from './host.js';
+import type { HostMachine, HostOutcome, HostVolume, OrgMachine, OrgMachines } from './host.js';
 
 /** The host's answers as far as they are read; fields documented as strings come as null. */
 const text = z.string().nullish();
@@ -82,6 +82,20 @@ export const OrgMachinesAnswer = z
     nextCursor: wire.next_cursor || null,
     lastUpdatedAt: wire.last_updated_at || null,
     errorRegions: wire.error_regions ?? [],
+  }));
+
+/** Zeros and empty texts may be left out. */
+export const OutcomeAnswer = z
+  .object({
+    stdout: text,
+    stderr: text,
+    exit_code: z.number().int().nullish(),
+    exit_signal: z.number().int().nullish(),
+  })
+  .transform((wire): HostOutcome => ({
+    stdout: wire.stdout ?? '',
+    stderr: wire.stderr ?? '',
+    exitCode: wire.exit_signal ? 128 + wire.exit_signal : (wire.exit_code ?? 0),
   }));
 
 /** The field is written both ways in the field. */
