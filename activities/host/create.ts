@@ -1,6 +1,7 @@
 import { Agent, changeHeldAgent, heldAgentForUpdate, NotHolder } from '../../src/models/agent.js';
 import { gatewayTokenForMachine } from '../../src/models/gateway-token.js';
-import { ensureRuntimeIdentity, mintBootstrapToken } from '../../src/models/runtime-identity.js';
+import { derivedToken } from '../../src/models/opaque-token.js';
+import { ensureRuntimeIdentity, putBootstrapToken } from '../../src/models/runtime-identity.js';
 import type { HostMachine, HostVolume } from '../../src/providers/host/host.js';
 import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
@@ -153,15 +154,20 @@ export const makeCreateActivities = (deps: HostDeps) => {
           await host.deleteVolume(appOf(agent), other.id, signal);
     }),
 
-    /** Mints a bootstrap token and hands it to the host with the gateway token: every start begins with fresh credentials. */
+    /**
+     * Hands a bootstrap token of this job to the host, with the gateway token: every start begins with fresh credentials. The token is
+     * derived from the job, so that an attempt believed dead, which comes back when the machine has booted, hands over the same.
+     */
     setHostSecrets: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
       const secrets = await db.transaction(async (trx) => {
         // Whoever was superseded, by a deletion above all, hands out no credentials any more.
         const held = await heldAgentForUpdate(trx, input.jobId, agent.id);
         const runtime = await ensureRuntimeIdentity(trx, held, settings.runtimeVersion);
+        const bootstrapToken = derivedToken(keys, keys.currentId, 'bootstrap', input.jobId, held.generation);
+        await putBootstrapToken(trx, runtime.id, bootstrapToken);
         return {
-          ACP_BOOTSTRAP_TOKEN: await mintBootstrapToken(trx, runtime.id),
+          ACP_BOOTSTRAP_TOKEN: bootstrapToken,
           ACP_GATEWAY_TOKEN: await gatewayTokenForMachine(trx, keys, agent.id),
         };
       });

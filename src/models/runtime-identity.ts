@@ -3,7 +3,7 @@ import type { RuntimeStatus } from '../contract/shapes/runtime.js';
 import type { Db } from '../db/knex.js';
 import { Agent } from './agent.js';
 import { newId } from './new-id.js';
-import { hashToken, randomToken } from './opaque-token.js';
+import { hashToken } from './opaque-token.js';
 
 /** Who a machine is: one identity for each machine generation of an agent (spec.md 2.8). */
 export class RuntimeIdentity extends Model {
@@ -43,16 +43,17 @@ export const ensureRuntimeIdentity = async (
   return RuntimeIdentity.query(trx).findOne({ agentId, generation }).throwIfNotFound();
 };
 
-/** Mints a bootstrap token for 15 minutes; earlier ones of this runtime that nobody exchanged are dead. Returns the token, which is not kept. */
-export const mintBootstrapToken = async (trx: Transaction, runtimeId: string): Promise<string> => {
-  const token = randomToken('bootstrap');
-  await BootstrapToken.query(trx).delete().where({ runtimeId, familyId: null });
-  await trx('bootstrap_tokens').insert({
-    hash: hashToken(token),
-    runtimeId,
-    expiresAt: trx.raw(`now() + interval '${BOOTSTRAP_LIFE}'`),
-  });
-  return token;
+/**
+ * Makes this the runtime's bootstrap token, for 15 minutes; others of the runtime that nobody exchanged are dead. Given the same token
+ * again it lives on: attempts of one job that overtake each other must not kill what the machine was started with.
+ */
+export const putBootstrapToken = async (trx: Transaction, runtimeId: string, token: string): Promise<void> => {
+  const hash = hashToken(token);
+  await BootstrapToken.query(trx).delete().where({ runtimeId, familyId: null }).whereNot({ hash });
+  await trx('bootstrap_tokens')
+    .insert({ hash, runtimeId, expiresAt: trx.raw(`now() + interval '${BOOTSTRAP_LIFE}'`) })
+    .onConflict('hash')
+    .ignore();
 };
 
 /** Everything the agent's machine could authenticate with is dead from this commit on. */
