@@ -1,3 +1,4 @@
+import { whileHeld } from '../attempt.js';
 import { makeCreateActivities } from './create.js';
 import type { HostDeps } from './deps.js';
 import { makeRemoveActivities } from './remove.js';
@@ -6,10 +7,13 @@ import { makeRunActivities } from './run.js';
 export type { HostDeps } from './deps.js';
 
 /** What the `host` queue does: one effect at the machine host each, safe to run again. */
-export const makeHostActivities = (deps: HostDeps) => ({
-  ...makeCreateActivities(deps),
-  ...makeRunActivities(deps),
-  ...makeRemoveActivities(deps),
-});
+export const makeHostActivities = (given: HostDeps) => {
+  const deps = { ...given, host: whileHeld(given.host) };
+  return {
+    ...makeCreateActivities(deps),
+    ...makeRunActivities(deps),
+    ...makeRemoveActivities(deps),
+  };
+};
 
 export type HostActivities = ReturnType<typeof makeHostActivities>;
