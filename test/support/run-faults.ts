@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** `npm run test:faults [-- --share 0.2] [file …]`: the long fault and scale tests, one after the other so that each has the machine to itself. */
+/** `npm run test:faults [-- --share 0.2] [file …]`: the long fault and scale tests, a file at a time so that each has the machine to itself. */
 const { values, positionals } = parseArgs({
   options: { share: { type: 'string', default: '1' } },
   allowPositionals: true,
@@ -17,5 +17,5 @@ const folder = fileURLToPath(new URL('../faults/long/', import.meta.url));
 const files = readdirSync(folder).filter((name) => name.endsWith('.test.js'));
 process.env['TEST_FAULTS_SHARE'] = String(share);
 const chosen = positionals.length > 0 ? positionals : files.map((name) => join(folder, name));
-process.argv.splice(2, process.argv.length, '--serial', ...chosen);
+process.argv.splice(2, process.argv.length, '--concurrency', '1', ...chosen);
 await import('./run.js');
