@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
-/** `npm run test:faults [-- --share 0.2] [file …]`: the long fault and scale tests, a file at a time so that each has the machine to itself. */
+/** `npm run test:faults [-- --share 0.1] [file …]`: the long fault and scale tests, a file at a time so that each has the machine to itself. */
 const { values, positionals } = parseArgs({
   options: { share: { type: 'string', default: '1' } },
   allowPositionals: true,

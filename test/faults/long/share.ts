@@ -1,4 +1,4 @@
-/** How much of the whole is run: 1 on demand, less where every change is checked (`npm run test:faults -- --share 0.2`). */
+/** How much of the whole is run: 1 on demand, less where every change is checked (`npm run test:faults -- --share 0.1`). */
 const share = Number(process.env['TEST_FAULTS_SHARE'] ?? 1);
 
 /** That part of a count or a duration, whole and at least `least`. */
