@@ -4,6 +4,7 @@ import { type Db, isUnavailable } from '../src/db/knex.js';
 import { NotHolder } from '../src/models/agent.js';
 import { beginStep, endStep } from '../src/models/job-step.js';
 import { VendorError } from '../src/providers/vendor-error.js';
+import { asAttempt } from './attempt.js';
 
 /** What every workflow of an agent is started with, and every activity of it gets. Ids only: histories are read by people. */
 export interface AgentJobInput {
@@ -59,11 +60,14 @@ export const jobActivity =
         context.heartbeat(note);
       },
     };
-    try {
+    const attempt = async (): Promise<Output> => {
       if (input.step !== undefined) await beginStep(db, input.jobId, input.step, context.info.attempt);
       const output = await run(input, work);
       if (input.step !== undefined) await endStep(db, input.jobId, input.step);
       return output;
+    };
+    try {
+      return await asAttempt(attempt);
     } catch (error) {
       if (context.cancellationSignal.aborted) throw new CancelledFailure('canceled');
       const failure = toFailure(error);
@@ -83,7 +87,7 @@ export const guarded =
     const context = Context.current();
     const beat = setInterval(() => context.heartbeat(), BEAT_MS);
     try {
-      return await run();
+      return await asAttempt(run);
     } catch (error) {
       if (context.cancellationSignal.aborted) throw new CancelledFailure('canceled');
       throw toFailure(error);

@@ -1,5 +1,5 @@
 import { Agent, changeHeldAgent, NotHolder } from '../../src/models/agent.js';
-import { mintMachineCredentials } from '../../src/models/machine-credentials.js';
+import { makeMachineCredentials } from '../../src/models/machine-credentials.js';
 import type { HostMachine, HostVolume } from '../../src/providers/host/host.js';
 import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
@@ -152,12 +152,15 @@ export const makeCreateActivities = (deps: HostDeps) => {
           await host.deleteVolume(appOf(agent), other.id, signal);
     }),
 
-    /** Mints a bootstrap token and hands it to the host with the gateway token: every start begins with fresh credentials. */
+    /**
+     * Hands a bootstrap token of this job to the host, with the gateway token: every start begins with fresh credentials. The token is
+     * derived from the job, so that an attempt believed dead, which comes back when the machine has booted, hands over the same.
+     */
     setHostSecrets: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
       const { runtimeVersion } = settings;
       const secrets = await db.transaction((trx) =>
-        mintMachineCredentials(trx, keys, { jobId: input.jobId, agent, runtimeVersion }),
+        makeMachineCredentials(trx, keys, { jobId: input.jobId, agent, runtimeVersion }),
       );
       const hostSecretsVersion = await host.setSecrets(appOf(agent), { ...secrets }, signal);
       await changeHeldAgent(db, input.jobId, agent.id, { hostSecretsVersion });

@@ -1,4 +1,5 @@
 import { makeCallActivities } from './call.js';
+import { whileHeld } from '../attempt.js';
 import { makeCreateActivities } from './create.js';
 import type { HostDeps } from './deps.js';
 import { makeLogActivities } from './log.js';
@@ -8,12 +9,15 @@ import { makeRunActivities } from './run.js';
 export type { HostDeps } from './deps.js';
 
 /** What the `host` queue does: one effect at the machine host each, safe to run again. */
-export const makeHostActivities = (deps: HostDeps) => ({
-  ...makeCreateActivities(deps),
-  ...makeRunActivities(deps),
-  ...makeRemoveActivities(deps),
-  ...makeCallActivities(deps),
-  ...makeLogActivities(deps),
-});
+export const makeHostActivities = (given: HostDeps) => {
+  const deps = { ...given, host: whileHeld(given.host) };
+  return {
+    ...makeCreateActivities(deps),
+    ...makeRunActivities(deps),
+    ...makeRemoveActivities(deps),
+    ...makeCallActivities(deps),
+    ...makeLogActivities(deps),
+  };
+};
 
 export type HostActivities = ReturnType<typeof makeHostActivities>;

@@ -3,7 +3,7 @@ import type { RuntimeStatus } from '../contract/shapes/runtime.js';
 import type { Db } from '../db/knex.js';
 import { Agent } from './agent.js';
 import { newId } from './new-id.js';
-import { hashToken, randomToken } from './opaque-token.js';
+import { hashToken } from './opaque-token.js';
 
 /** Who a machine is: one identity for each machine generation of an agent (spec.md 2.8). */
 export class RuntimeIdentity extends Model {
@@ -43,16 +43,18 @@ export const ensureRuntimeIdentity = async (
   return RuntimeIdentity.query(trx).findOne({ agentId, generation }).throwIfNotFound();
 };
 
-/** Mints a bootstrap token for 15 minutes; earlier ones of this runtime that nobody exchanged are dead. Returns the token, which is not kept. */
-export const mintBootstrapToken = async (trx: Transaction, runtimeId: string): Promise<string> => {
-  const token = randomToken('bootstrap');
-  await BootstrapToken.query(trx).delete().where({ runtimeId, familyId: null });
-  await trx('bootstrap_tokens').insert({
-    hash: hashToken(token),
-    runtimeId,
-    expiresAt: trx.raw(`now() + interval '${BOOTSTRAP_LIFE}'`),
-  });
-  return token;
+/**
+ * Makes this the runtime's bootstrap token, for 15 minutes; others of the runtime that nobody exchanged are dead. Given the same token
+ * again it lives on: attempts of one job that overtake each other must not kill what the machine was started with. The caller holds the agent's row lock. Returns whether it is new.
+ */
+export const putBootstrapToken = async (trx: Transaction, runtimeId: string, token: string): Promise<boolean> => {
+  const hash = hashToken(token);
+  await BootstrapToken.query(trx).delete().where({ runtimeId, familyId: null }).whereNot({ hash });
+  const known = await BootstrapToken.query(trx).findById(hash);
+  const expiresAt = trx.raw(`now() + interval '${BOOTSTRAP_LIFE}'`);
+  if (known) await trx('bootstrap_tokens').update({ expiresAt }).where({ hash, familyId: null });
+  else await trx('bootstrap_tokens').insert({ hash, runtimeId, expiresAt });
+  return known === undefined;
 };
 
 /** Everything the agent's machine could authenticate with is dead from this commit on. */

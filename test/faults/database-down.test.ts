@@ -1,11 +1,7 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
-import { startPostgres } from '../../local/postgres/start.js';
-import { freePort } from '../../local/process/ports.js';
 import { isProblem } from '../support/a-problem.js';
+import { aCrashingPostgres } from '../support/a-crashing-postgres.js';
 import { startProcess } from '../support/a-process.js';
 import { type Stack, startStack } from '../support/a-stack.js';
 import { aTcpProxy } from '../support/a-tcp-proxy.js';
@@ -45,28 +41,18 @@ const behindAProxy = async (t: ExecutionContext, how: 'refuse' | 'hush'): Promis
   };
 };
 
-/** A server of the test's own that crashes (an immediate shutdown) and comes back after its recovery. */
+/** A server of the test's own that crashes and comes back after its recovery. */
 const crashing = async (t: ExecutionContext): Promise<Outage> => {
-  const dir = await mkdtemp(join(tmpdir(), 'acp-crash-'));
-  t.teardown(() => rm(dir, { recursive: true, force: true, maxRetries: 3 }));
-  await chmod(dir, 0o711); // the database's account must get through when we are root
-  const port = await freePort();
-  const start = () => startPostgres({ dir: join(dir, 'postgres'), port, logFile: join(dir, 'postgres.log') });
-  let server = await start();
-  t.teardown(() => server.stop());
+  const server = await aCrashingPostgres();
+  t.teardown(() => server.close());
   const stack = await startStack({ api: false, workers: false, databaseServer: server.url });
   t.teardown(() => stack.close());
   return {
     stack,
     databaseUrl: stack.env['DATABASE_URL'] ?? '',
     promptMs: PROMPT_MS,
-    begin: async () => {
-      process.kill(server.pid, 'SIGQUIT');
-      await server.stop(); // which waits for the end
-    },
-    end: async () => {
-      server = await start();
-    },
+    begin: () => server.crash(),
+    end: () => server.recover(),
   };
 };
 

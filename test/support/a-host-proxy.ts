@@ -20,6 +20,8 @@ export interface HostProxy {
   holdAt(point: Point): Promise<void>;
   /** Breaks the connections of what is held back, and holds back nothing more. */
   letGo(): void;
+  /** What is held back goes on at last: the host hears of it, or the worker of what the host did. */
+  deliver(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,7 +36,7 @@ const shapeOf = (request: IncomingMessage): string => {
 export const aHostProxy = async (hostUrl: string): Promise<HostProxy> => {
   let calls: string[] = [];
   let last = '';
-  let held: ServerResponse[] = [];
+  let held: { response: ServerResponse; goOn: () => Promise<void> }[] = [];
   let point: Point | undefined;
   let onReached = () => {};
 
@@ -56,8 +58,8 @@ export const aHostProxy = async (hostUrl: string): Promise<HostProxy> => {
     });
   };
 
-  const holdBack = (response: ServerResponse): void => {
-    held.push(response);
+  const holdBack = (response: ServerResponse, goOn: () => Promise<void>): void => {
+    held.push({ response, goOn });
     point = undefined;
     onReached();
   };
@@ -66,12 +68,16 @@ export const aHostProxy = async (hostUrl: string): Promise<HostProxy> => {
     const call = nameOf(request);
     const moment = point?.call === call ? point.moment : undefined;
     const body = await buffer(request);
-    if (moment === 'before') return holdBack(response);
-    const reply = await forward(request, body);
-    const bytes = Buffer.from(await reply.arrayBuffer());
-    if (moment === 'after') return holdBack(response);
-    const type = reply.headers.get('content-type');
-    response.writeHead(reply.status, type === null ? {} : { 'content-type': type }).end(bytes);
+    const ask = async () => {
+      const reply = await forward(request, body);
+      const bytes = Buffer.from(await reply.arrayBuffer());
+      const type = reply.headers.get('content-type');
+      return () => void response.writeHead(reply.status, type === null ? {} : { 'content-type': type }).end(bytes);
+    };
+    if (moment === 'before') return holdBack(response, async () => (await ask())());
+    const reply = await ask();
+    if (moment === 'after') return holdBack(response, async () => reply());
+    reply();
   };
 
   const server = createServer((request, response) => {
@@ -82,7 +88,7 @@ export const aHostProxy = async (hostUrl: string): Promise<HostProxy> => {
   await once(server, 'listening');
 
   const letGo = () => {
-    for (const response of held) response.destroy();
+    for (const { response } of held) response.destroy();
     held = [];
     point = undefined;
   };
@@ -99,6 +105,11 @@ export const aHostProxy = async (hostUrl: string): Promise<HostProxy> => {
         onReached = resolve;
       }),
     letGo,
+    deliver: async () => {
+      const late = held;
+      held = [];
+      for (const { goOn } of late) await goOn();
+    },
     close: async () => {
       letGo();
       server.close();

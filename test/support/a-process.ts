@@ -25,11 +25,30 @@ process.on('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** Where a process runs, when not simply here. */
+export interface Elsewhere {
+  /** A command that runs the one that follows it. */
+  enter: readonly string[];
+  /** The address at which it listens, as it and we name it. */
+  address: string;
+}
+
 /** Starts the program with these settings alone and waits until it says it is ready. */
-export const startProcess = async (program: Program, settings: Record<string, string>): Promise<AProcess> => {
+export const startProcess = async (
+  program: Program,
+  settings: Record<string, string>,
+  elsewhere?: Elsewhere,
+): Promise<AProcess> => {
   const healthPort = await freePort();
-  const child = spawn(process.execPath, [fileURLToPath(new URL(`../../${program}.js`, import.meta.url))], {
-    env: { PATH: process.env['PATH'], HEALTH_PORT: String(healthPort), ...settings },
+  const path = fileURLToPath(new URL(`../../${program}.js`, import.meta.url));
+  const [command, ...args] = [...(elsewhere?.enter ?? []), process.execPath, path];
+  const child = spawn(command, args, {
+    env: {
+      PATH: process.env['PATH'],
+      HEALTH_PORT: String(healthPort),
+      ...(elsewhere ? { LISTEN_ADDRESS: elsewhere.address } : {}),
+      ...settings,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
@@ -48,7 +67,7 @@ export const startProcess = async (program: Program, settings: Record<string, st
     return exited;
   };
   const port = program === 'src/server' ? settings['PORT'] : healthPort;
-  const isReady = answers(`http://127.0.0.1:${port}/readyz`);
+  const isReady = answers(`http://${elsewhere?.address ?? '127.0.0.1'}:${port}/readyz`);
   if (!(await until(async () => !isRunning() || isReady(), READY_WITHIN_MS)) || !isRunning()) {
     await end('SIGKILL');
     throw new Error(`${program} did not get ready:\n${printed.join('')}`);

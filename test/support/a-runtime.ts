@@ -1,5 +1,6 @@
 import { Agent } from '../../src/models/agent.js';
-import { ensureRuntimeIdentity, mintBootstrapToken } from '../../src/models/runtime-identity.js';
+import { randomToken } from '../../src/models/opaque-token.js';
+import { ensureRuntimeIdentity, putBootstrapToken } from '../../src/models/runtime-identity.js';
 import { ACaller, type Reply } from './a-caller.js';
 import type { Stack } from './a-stack.js';
 
@@ -13,7 +14,9 @@ export const aBootstrap = ({ db }: Stack, agentId: string): Promise<Bootstrap> =
   db.transaction(async (trx) => {
     const agent = await Agent.query(trx).findById(agentId).throwIfNotFound();
     const { id: runtimeId } = await ensureRuntimeIdentity(trx, agent, '1.0.0');
-    return { runtimeId, bootstrapToken: await mintBootstrapToken(trx, runtimeId) };
+    const bootstrapToken = randomToken('bootstrap');
+    await putBootstrapToken(trx, runtimeId, bootstrapToken);
+    return { runtimeId, bootstrapToken };
   });
 
 export const exchange = (stack: Stack, bootstrap: Bootstrap, fields: Record<string, unknown> = {}): Promise<Reply> =>

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type AProcess, startProcess } from './a-process.js';
 import { aHostProxy, type HostProxy } from './a-host-proxy.js';
 import { type Stack, startStack } from './a-stack.js';
@@ -10,6 +11,13 @@ export interface Lane {
   /** kill -9, then what hung at the proxy breaks. */
   killWorker(): Promise<void>;
   startWorker(): Promise<void>;
+  /** SIGSTOP, and another worker beside the frozen one. */
+  freezeWorker(): Promise<FrozenWorker>;
+}
+
+export interface FrozenWorker {
+  /** What hung at the proxy is delivered at last, SIGCONT; resolves when it has worked off what it had and has ended in order. */
+  wake(): Promise<string>;
 }
 
 export interface Lanes {
@@ -27,20 +35,40 @@ const startLane = async (queue: Queue): Promise<Lane & { close(): Promise<void> 
     HOST_GATEWAY_URL: `${proxy.url}/ingress/{app}`,
   };
   let worker: AProcess | undefined;
+  const frozen = new Set<AProcess>();
   const startWorker = async () => {
     worker = await startProcess(`workers/${queue}`, settings);
   };
   await startWorker();
+  const freezeWorker = async (): Promise<FrozenWorker> => {
+    if (!worker) throw new Error('there is no worker to freeze');
+    const late = worker;
+    process.kill(late.pid, 'SIGSTOP');
+    frozen.add(late);
+    worker = await startProcess(`workers/${queue}`, settings);
+    return {
+      wake: async () => {
+        await proxy.deliver(); // into its socket: the first thing it sees
+        await sleep(50);
+        process.kill(late.pid, 'SIGCONT');
+        const end = await late.stop();
+        frozen.delete(late);
+        return end;
+      },
+    };
+  };
   return {
     stack,
     proxy,
     startWorker,
+    freezeWorker,
     killWorker: async () => {
       await worker?.kill();
       proxy.letGo();
     },
     close: async () => {
-      await worker?.kill();
+      if (worker) frozen.add(worker);
+      await Promise.all([...frozen].map((one) => one.kill()));
       await proxy.close();
       await stack.close();
     },
