@@ -41,7 +41,7 @@ export const startProcess = async (
 ): Promise<AProcess> => {
   const healthPort = await freePort();
   const path = fileURLToPath(new URL(`../../${program}.js`, import.meta.url));
-  const [command = '', ...args] = [...(elsewhere?.enter ?? []), process.execPath, path];
+  const [command, ...args] = [...(elsewhere?.enter ?? []), process.execPath, path];
   const child = spawn(command, args, {
     env: {
       PATH: process.env['PATH'],
