@@ -19,11 +19,8 @@ export interface MachineSettings {
 const GATEWAY_PORT = 8080;
 const MOUNT_PATH = '/data';
 
-export const gatewayUrlOf = (settings: MachineSettings, app: string): string =>
+export const gatewayUrlOf = (settings: Pick<MachineSettings, 'gatewayUrl'>, app: string): string =>
   settings.gatewayUrl.replaceAll('{app}', app);
-
-/** Volume names at the host hold letters, digits and underscores, 30 at most. */
-export const volumeNameOf = (agent: Agent): string => agent.id.replace('agt_', 'vol_');
 
 /** What a machine runs with (docs/runtime.md says what each variable means). Secrets come from the host's secret store. */
 export const machineConfigOf = (agent: Agent, runtimeId: string, settings: MachineSettings): MachineConfig => ({

@@ -74,6 +74,16 @@ const hostOnly = {
   MACHINE_API_URL: url.optional().describe('Where machines reach the API; PUBLIC_URL unless set'),
   MACHINE_MEMORY_MB: z.coerce.number().int().min(256).default(1024).describe('Memory of a machine'),
   MACHINE_VOLUME_GB: z.coerce.number().int().min(1).default(1).describe('Size of a volume'),
+  ORPHAN_REAPING: z
+    .enum(['on', 'report'])
+    .default('on')
+    .describe('on: what is ours at the host and belongs to no agent is removed after its grace; report: only shown'),
+  ORPHAN_GRACE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(24 * 3_600)
+    .describe('Seconds between the first sight of an orphan and its removal'),
   PUBLIC_URL: apiOnly.PUBLIC_URL,
   RUNTIME_VERSION: z
     .string()

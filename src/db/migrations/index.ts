@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import * as firstSlice from './0001-first-slice.js';
+import * as orphans from './0005-orphans.js';
 import * as reconciler from './0003-reconciler.js';
 import * as whoMayDoWhat from './0002-who-may-do-what.js';
 
@@ -13,4 +14,5 @@ export const migrations: Migration[] = [
   { name: '0001-first-slice', up: firstSlice.up },
   { name: '0002-who-may-do-what', up: whoMayDoWhat.up },
   { name: '0003-reconciler', up: reconciler.up },
+  { name: '0005-orphans', up: orphans.up },
 ];
