@@ -82,7 +82,7 @@ export const makeLooks = (deps: ReconcileDeps, report: ReconcileReport, signal: 
 
   /** Looks at each of these agents' machines and writes what changed. A look that fails leaves its agent as it is. */
   return async (agents: Agent[]): Promise<void> => {
-    const [unchanged, asked]: [string[], string[]] = [[], []];
+    const [unchanged, asked, failed]: [string[], string[], string[]] = [[], [], []];
     await inLanes(agents, LANES, async (agent) => {
       try {
         const sight = await see(agent);
@@ -94,10 +94,10 @@ export const makeLooks = (deps: ReconcileDeps, report: ReconcileReport, signal: 
       } catch (error) {
         if (!(error instanceof VendorError) || ++report.failed > MOST_FAILURES) throw error;
         log.warn('could not look at a machine', { agentId: agent.id, code: error.code });
-        unchanged.push(agent.id); // its turn comes again when the others had theirs
+        failed.push(agent.id);
       }
     });
-    await noteSeen(db, unchanged, asked);
+    await noteSeen(db, { unchanged, asked, failed });
   };
 };
 

@@ -64,8 +64,23 @@ export const writeObserved = async (db: Db, agent: Agent, sight: Sight): Promise
   return written === 1;
 };
 
-/** Notes that these agents' machines were looked at and found unchanged, in one statement; `asked` = their gateways answered as before. */
-export const noteSeen = async (db: Db, seen: string[], asked: string[]): Promise<void> => {
-  if (seen.length > 0) await db('agents').update({ machineSeenAt: db.fn.now() }).whereIn('id', seen.toSorted());
-  if (asked.length > 0) await db('agents').update({ gatewayCheckedAt: db.fn.now() }).whereIn('id', asked.toSorted());
+/** A machine that could not be looked at is due again after half a minute, when others had their turn. */
+const LONG_AGO = '4 minutes 30 seconds';
+
+export interface Seen {
+  unchanged: string[];
+  /** Of these the gateway was asked, and answered as before. */
+  asked: string[];
+  failed: string[];
+}
+
+/** Notes that these agents' machines were looked at, in one statement for each kind. */
+export const noteSeen = async (db: Db, { unchanged, asked, failed }: Seen): Promise<void> => {
+  // In order, so that two passes at once cannot lock each other out.
+  const note = async (ids: string[], change: object): Promise<void> => {
+    if (ids.length > 0) await db('agents').update(change).whereIn('id', ids.toSorted());
+  };
+  await note(unchanged, { machineSeenAt: db.fn.now() });
+  await note(asked, { gatewayCheckedAt: db.fn.now() });
+  await note(failed, { machineSeenAt: db.raw(`now() - interval '${LONG_AGO}'`) });
 };
