@@ -7,6 +7,7 @@ import { Agent } from '../src/models/agent.js';
 import { Job } from '../src/models/job.js';
 import { pendingStep } from '../src/models/job-step.js';
 import { type Outcome, settleJob } from '../src/models/settle-job.js';
+import { isRetryable, needsOperator } from '../src/rules/needs-operator.js';
 import { jobActivity, type StepInput } from './job-activity.js';
 
 export interface ClaimInput extends StepInput {
@@ -29,6 +30,8 @@ export interface AwaitAgentInput extends StepInput {
 
 export interface FinishInput extends StepInput {
   outcome: Outcome;
+  /** A step said that trying again would not help; absent in what older workflows send. */
+  isFinal?: boolean;
 }
 
 const POLL_MS = 250;
@@ -62,7 +65,7 @@ const claim = async (trx: Transaction, input: ClaimInput): Promise<Claim> => {
 };
 
 /** The code travels through workflow code, which knows no list: here it is checked against ours. */
-const withKnownCode = (outcome: Outcome, job: Job): Outcome => {
+const withKnownCode = ({ outcome, isFinal = false }: FinishInput, job: Job): Outcome => {
   if (!outcome.error) return outcome;
   const code =
     outcome.status === 'canceled'
@@ -70,13 +73,15 @@ const withKnownCode = (outcome: Outcome, job: Job): Outcome => {
       : isErrorCode(outcome.error.code)
         ? outcome.error.code
         : 'internal';
+  const { kind } = job;
+  const failure = { kind, code, isFinal, isNotUndone: outcome.error.needsOperator };
   return {
     ...outcome,
     error: {
-      ...outcome.error,
       code,
       message: code === 'superseded' ? 'Superseded by a later request.' : outcome.error.message,
-      needsOperator: outcome.error.needsOperator || code === 'vendor_misconfigured',
+      retryable: outcome.error.retryable && isRetryable(failure),
+      needsOperator: outcome.status === 'failed' && needsOperator(failure),
     },
   };
 };
@@ -109,7 +114,7 @@ export const makeControlActivities = ({ db }: { db: Db }) => ({
     await db.transaction(async (trx) => {
       const { jobId } = input;
       const job = await Job.query(trx).findById(jobId).throwIfNotFound();
-      const outcome = withKnownCode(input.outcome, job);
+      const outcome = withKnownCode(input, job);
       const settled = await settleJob(trx, jobId, outcome);
       const { kind, agentId } = job;
       if (settled) log.info('job ended', { jobId, kind, agentId, status: outcome.status, code: outcome.error?.code });

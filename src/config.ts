@@ -53,6 +53,12 @@ const apiOnly = {
   TRUST_PROXY: flag
     .default(false)
     .describe("on: a proxy of yours stands in front, and X-Forwarded-For tells the caller's address"),
+  JOB_PATIENCE: z.coerce
+    .number()
+    .min(0.01)
+    .max(10)
+    .default(1)
+    .describe('Factor on every deadline and patience of jobs; below 1 to see them pass, as tests do'),
   PLANS_FILE: z.string().default('config/plans.json').describe('Plans, packages and prices'),
 };
 

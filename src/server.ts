@@ -27,6 +27,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
       address: config.TEMPORAL_ADDRESS,
       namespace: config.TEMPORAL_NAMESPACE,
       queuePrefix: config.TEMPORAL_QUEUE_PREFIX,
+      patience: config.JOB_PATIENCE,
       connection: {
         ...(config.TEMPORAL_TLS ? { tls: true } : {}),
         ...(config.TEMPORAL_API_KEY === undefined ? {} : { apiKey: config.TEMPORAL_API_KEY, tls: true }),
