@@ -16,15 +16,10 @@ export const listOverdue = (db: Db, { kinds, graceSeconds, queueSeconds, limit }
   Job.query(db)
     .whereNull('finishedAt')
     .whereIn('kind', kinds)
-    .where((either) =>
-      either
-        .whereRaw(`deadline_at < now() - make_interval(secs => ?)`, [graceSeconds])
-        .orWhere((queued) =>
-          queued
-            .where({ status: 'queued' })
-            .whereNot({ kind: 'agent.delete' })
-            .whereRaw(`created_at < now() - make_interval(secs => ?)`, [queueSeconds]),
-        ),
+    .whereRaw(
+      `(deadline_at < now() - make_interval(secs => ?)
+        or status = 'queued' and kind <> 'agent.delete' and created_at < now() - make_interval(secs => ?))`,
+      [graceSeconds, queueSeconds],
     )
     .orderBy('createdAt')
     .limit(limit)

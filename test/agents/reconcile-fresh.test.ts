@@ -19,7 +19,8 @@ const aCheckedAgent = async (ada: ACaller): Promise<string> => {
   const { id } = await ada.anOnlineAgent();
   const isPassing = () => {
     const [machine] = stack().host.machinesOf(id);
-    return (machine?.['checks'] as { status: string }[])[0]?.status === 'passing'; // as the host renders them
+    const checks = (machine?.['checks'] ?? []) as { status: string }[]; // as the host renders them
+    return checks[0]?.status === 'passing';
   };
   await until('the check passes', isPassing);
   await aPass(stack());
