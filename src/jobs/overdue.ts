@@ -44,12 +44,13 @@ export class Overdue {
       queueSeconds: QUEUE_SECONDS * this.#patience,
       limit: BATCH,
     });
-    for (const job of overdue) await this.#giveUp(job);
+    const isTemporalThere = overdue.length > 0 && (await this.#temporal.isReachable());
+    for (const job of overdue) if ((await this.#giveUp(job)) && isTemporalThere) await this.#tidy(job);
     for (const agentId of await rescueStranded(this.#db))
       this.#log.error({ agentId }, 'an agent waited for a job that is not there');
   }
 
-  async #giveUp(job: Job): Promise<void> {
+  async #giveUp(job: Job): Promise<boolean> {
     const { id: jobId, kind } = job;
     const settled = await this.#db.transaction((trx) =>
       settleJob(trx, jobId, {
@@ -62,9 +63,12 @@ export class Overdue {
         },
       }),
     );
-    if (!settled) return;
-    this.#log.error({ jobId, kind }, 'settled a job that is long past its deadline');
-    // Only tidies: nobody should find it open for ever.
+    if (settled) this.#log.error({ jobId, kind }, 'settled a job that is long past its deadline');
+    return settled;
+  }
+
+  /** Nobody should find the workflow open for ever; where this fails it ends itself, should a worker ever wake it. */
+  async #tidy(job: Job): Promise<void> {
     await this.#temporal.terminate(job, 'The job was settled: long past its deadline.').catch(() => undefined);
   }
 }

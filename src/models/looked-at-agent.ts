@@ -24,10 +24,11 @@ export const listStale = async (db: Db, limit: number): Promise<Agent[]> =>
     .orderByRaw('machine_seen_at nulls first')
     .limit(limit);
 
-/** Agents with a machine, by id after `after`, except those looked at a moment ago. */
+/** Agents with a machine that is not known to be gone, by id after `after`, except those looked at a moment ago. */
 export const listWithMachine = async (db: Db, after: string, limit: number): Promise<Agent[]> =>
   unheld(Agent.query(db))
     .whereNotNull('hostMachineId')
+    .whereNotNull('machine')
     .whereRaw(`(machine_seen_at is null or machine_seen_at < now() - interval '${STALE}')`)
     .where('id', '>', after)
     .orderBy('id')

@@ -45,8 +45,11 @@ test('at most five are reaped in a run, and the worker’s metrics tell how many
 
 test('more orphans than deletions can explain: none is reaped, and the list says why', async (t) => {
   t.timeout(60_000);
-  const stack = await startStack({ env: { ORPHAN_GRACE_SECONDS: '0' } });
+  const stack = await startStack({ api: false, env: { ORPHAN_GRACE_SECONDS: '0' } });
   t.teardown(() => stack.close());
+  const port = await freePort();
+  const api = await startProcess('src/server', { ...stack.env, METRICS_PORT: String(port) });
+  t.teardown(() => api.kill());
   await orphans(stack, 11);
   for (let sweeps = 0; sweeps < 3; sweeps++)
     t.deepEqual((await aSweep(stack)).reaping, { known: 11, heldBack: 11, reaped: 0 });
@@ -56,6 +59,8 @@ test('more orphans than deletions can explain: none is reaped, and the list says
     [...new Set(body.orphans.map((orphan: { heldBack: { code: string } }) => orphan.heldBack.code))],
     ['too_many'],
   );
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  t.regex(metrics, /^acp_host_orphans 11$/m);
 });
 
 test('with reaping switched off orphans are shown and left', async (t) => {

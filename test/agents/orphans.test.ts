@@ -139,19 +139,29 @@ test.serial('an unfinished job holds it back', async (t) => {
   t.is((await aSweep(stack())).reaping?.reaped, 1);
 });
 
-test.serial('a name that we would not have given holds it back', async (t) => {
-  const { id } = await anOrphan();
-  const image = { image: 'reference-runtime', metadata: { acp_installation: 'test', acp_agent_id: id } };
-  await atHost('POST', '/apps', { name: 'somebody-elses', org_slug: 'acme' });
-  await atHost('POST', '/apps/somebody-elses/machines', {
-    name: 'a-copy',
-    region: 'ams',
-    config: image,
-    skip_launch: true,
+for (const [title, appName] of [
+  ['a name that is not of ours', 'somebody-elses'],
+  ['the name of another agent’s app', appNameOf(newId('agent'))],
+] as const)
+  test.serial(`${title} holds it back, whatever its tags say`, async (t) => {
+    const { id } = await anOrphan();
+    const image = { image: 'reference-runtime', metadata: { acp_installation: 'test', acp_agent_id: id } };
+    await atHost('POST', '/apps', { name: appName, org_slug: 'acme' });
+    const machine = { name: 'a-copy', region: 'ams', config: image, skip_launch: true };
+    await atHost('POST', `/apps/${appName}/machines`, machine);
+    await ripen(appName);
+    await aSweep(stack());
+    await assertHeld(t, appName, 'name_not_ours');
   });
-  await ripen('somebody-elses');
-  await aSweep(stack());
-  await assertHeld(t, 'somebody-elses', 'name_not_ours');
+
+test.serial('a machine that any agent’s row names is not reaped, whatever its tags say', async (t) => {
+  const { id, hostMachineId } = await anOrphan();
+  await ripen(appNameOf(id));
+  const other = await (await stack().user()).anAgent();
+  await stack().db('agents').where({ id: other.id }).update({ hostMachineId });
+  t.is((await aSweep(stack())).reaping?.reaped, 0);
+  t.true(await isThere(appNameOf(id)));
+  await stack().db('agents').where({ id: other.id }).update({ hostMachineId: null });
 });
 
 test.serial(
