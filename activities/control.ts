@@ -8,6 +8,7 @@ import { Job } from '../src/models/job.js';
 import { pendingStep } from '../src/models/job-step.js';
 import { settleBrokenCall } from '../src/models/settle-call.js';
 import { type Outcome, settleJob } from '../src/models/settle-job.js';
+import { isRetryable, needsOperator } from '../src/rules/needs-operator.js';
 import { jobActivity, type StepInput } from './job-activity.js';
 
 export interface ClaimInput extends StepInput {
@@ -30,6 +31,8 @@ export interface AwaitAgentInput extends StepInput {
 
 export interface FinishInput extends StepInput {
   outcome: Outcome;
+  /** A step said that trying again would not help; absent in what older workflows send. */
+  isFinal?: boolean;
 }
 
 const POLL_MS = 250;
@@ -63,7 +66,7 @@ const claim = async (trx: Transaction, input: ClaimInput): Promise<Claim> => {
 };
 
 /** The code travels through workflow code, which knows no list: here it is checked against ours. */
-const withKnownCode = (outcome: Outcome, job: Job): Outcome => {
+const withKnownCode = ({ outcome, isFinal = false }: FinishInput, job: Job): Outcome => {
   if (!outcome.error) return outcome;
   const code =
     outcome.status === 'canceled'
@@ -71,21 +74,24 @@ const withKnownCode = (outcome: Outcome, job: Job): Outcome => {
       : isErrorCode(outcome.error.code)
         ? outcome.error.code
         : 'internal';
+  const { kind } = job;
+  const failure = { kind, code, isFinal, isNotUndone: outcome.error.needsOperator };
   return {
     ...outcome,
     error: {
-      ...outcome.error,
       code,
       message: code === 'superseded' ? 'Superseded by a later request.' : outcome.error.message,
-      needsOperator: outcome.error.needsOperator || code === 'vendor_misconfigured',
+      retryable: outcome.error.retryable && isRetryable(failure),
+      needsOperator: outcome.status === 'failed' && needsOperator(failure),
     },
   };
 };
 
-const finish = async (db: Db, { jobId, outcome }: FinishInput, settle: typeof settleJob): Promise<void> => {
+const finish = async (db: Db, input: FinishInput, settle: typeof settleJob): Promise<void> => {
+  const { jobId } = input;
   await db.transaction(async (trx) => {
     const job = await Job.query(trx).findById(jobId).throwIfNotFound();
-    if (!(await settle(trx, jobId, withKnownCode(outcome, job)))) return;
+    if (!(await settle(trx, jobId, withKnownCode(input, job)))) return;
     const { kind, agentId, status, error } = await Job.query(trx).findById(jobId).throwIfNotFound();
     log.info('job ended', { jobId, kind, agentId, status, code: error?.code });
   });

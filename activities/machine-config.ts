@@ -21,11 +21,8 @@ const MOUNT_PATH = '/data';
 /** Where a runtime keeps its state, and its log. */
 export const STATE_DIR = `${MOUNT_PATH}/acp`;
 
-export const gatewayUrlOf = (settings: MachineSettings, app: string): string =>
+export const gatewayUrlOf = (settings: Pick<MachineSettings, 'gatewayUrl'>, app: string): string =>
   settings.gatewayUrl.replaceAll('{app}', app);
-
-/** Volume names at the host hold letters, digits and underscores, 30 at most. */
-export const volumeNameOf = (agent: Agent): string => agent.id.replace('agt_', 'vol_');
 
 /** What a machine runs with (docs/runtime.md says what each variable means). Secrets come from the host's secret store. */
 export const machineConfigOf = (agent: Agent, runtimeId: string, settings: MachineSettings): MachineConfig => ({

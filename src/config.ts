@@ -53,6 +53,12 @@ const apiOnly = {
   TRUST_PROXY: flag
     .default(false)
     .describe("on: a proxy of yours stands in front, and X-Forwarded-For tells the caller's address"),
+  JOB_PATIENCE: z.coerce
+    .number()
+    .min(0.01)
+    .max(10)
+    .default(1)
+    .describe('Factor on every deadline and patience of jobs; below 1 to see them pass, as tests do'),
   PLANS_FILE: z.string().default('config/plans.json').describe('Plans, packages and prices'),
 };
 
@@ -74,6 +80,16 @@ const hostOnly = {
   MACHINE_API_URL: url.optional().describe('Where machines reach the API; PUBLIC_URL unless set'),
   MACHINE_MEMORY_MB: z.coerce.number().int().min(256).default(1024).describe('Memory of a machine'),
   MACHINE_VOLUME_GB: z.coerce.number().int().min(1).default(1).describe('Size of a volume'),
+  ORPHAN_REAPING: z
+    .enum(['on', 'report'])
+    .default('on')
+    .describe('on: what is ours at the host and belongs to no agent is removed after its grace; report: only shown'),
+  ORPHAN_GRACE_SECONDS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(24 * 3_600)
+    .describe('Seconds between the first sight of an orphan and its removal'),
   PUBLIC_URL: apiOnly.PUBLIC_URL,
   RUNTIME_VERSION: z
     .string()

@@ -5,6 +5,7 @@ import { BadConfig, type Config, readConfig } from './config.js';
 import { askDatabase, makeDb } from './db/knex.js';
 import { requireSchema } from './db/migrate.js';
 import { Jobs } from './jobs/index.js';
+import { countOrphans } from './models/host-orphan.js';
 import { KeyRing } from './models/key-ring.js';
 import { recognizeSession } from './operations/auth/recognize.js';
 import { recognizeRuntime } from './operations/runtime/recognize.js';
@@ -12,7 +13,7 @@ import { recognize } from './operations/users/recognize.js';
 import { readPlans } from './plans.js';
 import { makeOidc } from './providers/identity/oidc.js';
 import { type Log, makeLog, makeRequestLog } from './telemetry/log.js';
-import { serveMetrics } from './telemetry/metrics.js';
+import { gauge, serveMetrics } from './telemetry/metrics.js';
 
 const DRAIN_MS = 10_000;
 
@@ -36,6 +37,7 @@ export const makeApi = (config: Config<'api'>, log: Log) => {
       address: config.TEMPORAL_ADDRESS,
       namespace: config.TEMPORAL_NAMESPACE,
       queuePrefix: config.TEMPORAL_QUEUE_PREFIX,
+      patience: config.JOB_PATIENCE,
       connection: {
         ...(config.TEMPORAL_TLS ? { tls: true } : {}),
         ...(config.TEMPORAL_API_KEY === undefined ? {} : { apiKey: config.TEMPORAL_API_KEY, tls: true }),
@@ -101,6 +103,7 @@ const main = async (): Promise<void> => {
   const log = makeLog('api', config.LOG_LEVEL);
   const api = makeApi(config, log);
   await requireSchema(api.db);
+  gauge('acp_host_orphans', 'Apps at the host that are ours and belong to no agent', () => countOrphans(api.db));
   const metrics =
     config.METRICS_PORT === undefined ? undefined : serveMetrics(config.METRICS_PORT, config.LISTEN_ADDRESS, log);
   api.server.listen(config.PORT, config.LISTEN_ADDRESS);

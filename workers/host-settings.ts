@@ -1,4 +1,5 @@
 import type { MachineSettings } from '../activities/machine-config.js';
+import type { ReconcileSettings } from '../activities/reconcile.js';
 import type { Config } from '../src/config.js';
 
 /** What machines are made of, from the settings of the host worker. */
@@ -11,4 +12,11 @@ export const machineSettings = (config: Config<'host'>): MachineSettings => ({
   runtimeVersion: config.RUNTIME_VERSION,
   memoryMb: config.MACHINE_MEMORY_MB,
   volumeGb: config.MACHINE_VOLUME_GB,
+});
+
+/** What the reconciler goes by. */
+export const reconcileSettings = (config: Config<'host'>): ReconcileSettings => ({
+  installationId: config.INSTALLATION_ID,
+  gatewayUrl: config.HOST_GATEWAY_URL,
+  orphans: { isReaping: config.ORPHAN_REAPING === 'on', graceSeconds: config.ORPHAN_GRACE_SECONDS },
 });

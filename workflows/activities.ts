@@ -1,6 +1,7 @@
 import { ActivityCancellationType, type ActivityOptions, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { ControlActivities } from '../activities/control.js';
 import type { HostActivities } from '../activities/host/index.js';
+import { patienceMs } from './patience.js';
 
 /** Queues share the prefix of the workflow's own (tests keep apart by it). */
 const queue = (name: string): string => workflowInfo().taskQueue.replace(/control$/, name);
@@ -27,16 +28,16 @@ export const controlWaits = () =>
   proxyActivities<ControlActivities>({
     startToCloseTimeout: '15m',
     ...careful,
-    scheduleToCloseTimeout: '30m',
+    scheduleToCloseTimeout: patienceMs(30 * 60),
     retry: { initialInterval: '250ms', maximumInterval: '10s' },
   });
 
-/** One effect at the host. */
+/** One effect at the host; given up before the job's deadline, so that the job says why. */
 export const host = () =>
   proxyActivities<HostActivities>({
     taskQueue: queue('host'),
     startToCloseTimeout: '60s',
-    scheduleToCloseTimeout: '10m',
+    scheduleToCloseTimeout: patienceMs(8 * 60),
     ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
@@ -66,7 +67,7 @@ export const hostWaits = () =>
   proxyActivities<HostActivities>({
     taskQueue: queue('host'),
     startToCloseTimeout: '10m',
-    scheduleToCloseTimeout: '15m',
+    scheduleToCloseTimeout: patienceMs(15 * 60),
     ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
@@ -76,7 +77,7 @@ export const hostUndo = () =>
   proxyActivities<HostActivities>({
     taskQueue: queue('host'),
     startToCloseTimeout: '2m',
-    scheduleToCloseTimeout: '10m',
+    scheduleToCloseTimeout: patienceMs(6 * 60),
     ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
   });
@@ -86,7 +87,7 @@ export const hostTearDown = () =>
   proxyActivities<HostActivities>({
     taskQueue: queue('host'),
     startToCloseTimeout: '2m',
-    scheduleToCloseTimeout: '1h',
+    scheduleToCloseTimeout: patienceMs(60 * 60),
     ...careful,
     retry: { initialInterval: '500ms', maximumInterval: '30s' },
   });

@@ -29,7 +29,7 @@ const brokenBy = (error: unknown): Outcome => {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') return notBegun;
   const isCanceled = CancellationScope.current().consideredCancelled || isCancellation(error);
-  const outcome = outcomeOf(error, { deadlinePassed: false, isCanceled });
+  const { outcome } = outcomeOf(error, { deadlinePassed: false, isCanceled });
   if (outcome.error && mayHaveRun.has(outcome.error.code)) outcome.error.retryable = false;
   return outcome;
 };

@@ -1,7 +1,8 @@
 import { CancellationScope, isCancellation, log, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { AgentJobInput, StepInput } from '../activities/job-activity.js';
 import { control, controlWaits } from './activities.js';
-import { closeAs, lostAgent, outcomeOf } from './failure.js';
+import { closeAs, type Ended, lostAgent, outcomeOf } from './failure.js';
+import { patience } from './patience.js';
 
 type Activity<Extra> = (input: StepInput & Extra) => Promise<unknown>;
 
@@ -46,13 +47,15 @@ export const asJob = async <Step extends string>(
     ]);
   };
 
-  const { deadlineSeconds, steps, patienceSeconds = 300, takeOver = false } = options;
+  const { steps, takeOver = false } = options;
+  const deadlineSeconds = patience(options.deadlineSeconds);
+  const patienceSeconds = patience(options.patienceSeconds ?? 300);
   const claim = await CancellationScope.nonCancellable(() =>
     control().claimJob({ jobId, agentId, deadlineSeconds, steps: [...steps] }),
   );
   if (claim === 'ended') return;
 
-  const outcome = await withinDeadline(deadlineSeconds, async () => {
+  const { outcome, isFinal } = await withinDeadline(deadlineSeconds, async () => {
     if (claim === 'busy') await controlWaits().awaitAgentFree({ jobId, agentId, patienceSeconds, takeOver });
     await body({
       step: async (name, activity, extra) => void (await run(name, activity, extra)),
@@ -73,15 +76,16 @@ export const asJob = async <Step extends string>(
             ...(outcome.error ?? { code: 'internal', message: 'The work could not be undone.', retryable: true }),
             needsOperator: true,
           };
+          break; // what comes after it stands on it
         }
     setCurrentDetails(`**${outcome.status}**${outcome.error ? `: ${outcome.error.code}` : ''}`);
-    await control().finishJob({ jobId, agentId, outcome });
+    await control().finishJob({ jobId, agentId, outcome, isFinal });
   });
   closeAs(outcome);
 };
 
 /** Runs the story in a scope that the deadline cancels; what came of it, never a throw. */
-const withinDeadline = async (seconds: number, story: () => Promise<void>): Promise<ReturnType<typeof outcomeOf>> => {
+const withinDeadline = async (seconds: number, story: () => Promise<void>): Promise<Ended> => {
   let deadlinePassed = false;
   const scope = new CancellationScope();
   const timer = new CancellationScope();
@@ -96,7 +100,7 @@ const withinDeadline = async (seconds: number, story: () => Promise<void>): Prom
   });
   try {
     await scope.run(story);
-    return { status: 'succeeded' };
+    return { outcome: { status: 'succeeded' }, isFinal: false };
   } catch (error) {
     const isCanceled = CancellationScope.current().consideredCancelled;
     return outcomeOf(error, { deadlinePassed, isCanceled });

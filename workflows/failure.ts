@@ -8,15 +8,26 @@ import {
 } from '@temporalio/workflow';
 import type { Outcome } from '../activities/control.js';
 
-const failed = (code: string, message: string, retryable = true): Outcome => ({
-  status: 'failed',
-  error: { code, message, retryable, needsOperator: false },
+/** How a story ended. */
+export interface Ended {
+  outcome: Outcome;
+  /** A step said that trying again would not help, as opposed to giving up after many tries. */
+  isFinal: boolean;
+}
+
+// Whether an operator is needed is said by who writes the row.
+const failed = (code: string, message: string, isFinal = false): Ended => ({
+  outcome: { status: 'failed', error: { code, message, retryable: true, needsOperator: false } },
+  isFinal,
 });
 
-const canceled: Outcome = {
-  status: 'canceled',
-  error: { code: 'canceled', message: 'Canceled.', retryable: true, needsOperator: false },
-};
+const canceled = (): Ended => ({
+  outcome: {
+    status: 'canceled',
+    error: { code: 'canceled', message: 'Canceled.', retryable: true, needsOperator: false },
+  },
+  isFinal: false,
+});
 
 export interface Circumstances {
   deadlinePassed: boolean;
@@ -31,15 +42,15 @@ export const lostAgent = (error: unknown): boolean => {
 };
 
 /** What an error of the story means for the job: the code that the activity gave it. */
-export const outcomeOf = (error: unknown, { deadlinePassed, isCanceled }: Circumstances): Outcome => {
+export const outcomeOf = (error: unknown, { deadlinePassed, isCanceled }: Circumstances): Ended => {
   if (deadlinePassed) return failed('deadline_exceeded', 'The job did not finish in time.');
   // Whatever broke on the way out, a worker that had died among it: the job was asked to stop, and it did.
-  if (isCanceled || isCancellation(error)) return canceled;
+  if (isCanceled || isCancellation(error)) return canceled();
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const inner = cause instanceof TimeoutFailure && cause.cause ? cause.cause : cause;
   if (inner instanceof ApplicationFailure) {
-    if (inner.type === 'superseded') return canceled;
-    return failed(inner.type ?? 'internal', inner.message);
+    if (inner.type === 'superseded') return canceled();
+    return failed(inner.type ?? 'internal', inner.message, inner.nonRetryable === true);
   }
   if (inner instanceof TimeoutFailure) return failed('outcome_unknown', 'A step did not answer in time.');
   return failed('internal', 'Something went wrong on our side.');

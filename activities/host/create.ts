@@ -1,67 +1,32 @@
 import { Agent, changeHeldAgent, NotHolder } from '../../src/models/agent.js';
 import { makeMachineCredentials } from '../../src/models/machine-credentials.js';
-import type { HostMachine, HostVolume } from '../../src/providers/host/host.js';
-import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
+import type { HostMachine } from '../../src/providers/host/host.js';
+import { VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
-import { gatewayUrlOf, machineConfigOf, volumeNameOf } from '../machine-config.js';
+import { gatewayUrlOf, machineConfigOf } from '../machine-config.js';
 import {
   appOf,
+  explainingCapacity,
   type HostDeps,
+  isFull,
+  noRoom,
+  orFound,
   pickMachine,
   readBackOnConflict,
   runtimeOf,
-  snapshotOf,
+  seenOf,
   stillStates,
   toAgent,
 } from './deps.js';
-
-/** Of several volumes of one name the attached one counts, else the oldest. */
-const chooseVolume = (volumes: HostVolume[]): HostVolume | undefined => {
-  const attached = volumes.filter((volume) => volume.attachedMachineId !== null);
-  if (attached.length > 1)
-    throw new VendorError('conflict', 'host: two volumes of the agent hold data', { retryable: false });
-  return attached[0] ?? volumes.toSorted((a, b) => a.createdAt.localeCompare(b.createdAt))[0];
-};
+import { makeVolumes, mayHoldData } from './ensure-volume.js';
 
 const goneMachineStates = new Set(['destroyed', 'destroying']);
-const goneVolumeStates = new Set(['scheduling_destroy', 'pending_destroy']);
-
-/** A create that the host refuses as a duplicate: an attempt whose reply was lost has made it. Look once more before giving up. */
-const orFound = async <T>(create: Promise<T>, find: () => Promise<T | undefined>): Promise<T> => {
-  try {
-    return await create;
-  } catch (error) {
-    const found = hasStatus(error, 409, 412, 422) ? await find() : undefined;
-    if (found === undefined) throw error;
-    return found;
-  }
-};
 
 /** What makes an agent's resources at the host. Each looks before it creates, so that running again finds what the run before left. */
 export const makeCreateActivities = (deps: HostDeps) => {
   const { db, host, keys, settings } = deps;
 
-  const volumesOf = async (agent: Agent, signal: AbortSignal): Promise<HostVolume[]> =>
-    (await host.listVolumes(appOf(agent), signal)).filter(
-      (volume) => volume.name === volumeNameOf(agent) && !goneVolumeStates.has(volume.state),
-    );
-
-  /** Creates in the first region that has room; a volume's region is where its machine will be. */
-  const createVolume = async (agent: Agent, signal: AbortSignal): Promise<void> => {
-    const regions = agent.region === null ? settings.regions : [agent.region];
-    for (const [index, region] of regions.entries()) {
-      try {
-        const volume = { name: volumeNameOf(agent), region, sizeGb: settings.volumeGb };
-        await orFound(host.createVolume(appOf(agent), volume, signal), async () =>
-          chooseVolume(await volumesOf(agent, signal)),
-        );
-        return;
-      } catch (error) {
-        const full = error instanceof VendorError && error.code === 'host_capacity';
-        if (!full || index === regions.length - 1) throw error;
-      }
-    }
-  };
+  const { ensureVolume, requireVolume, moveOn } = makeVolumes(deps);
 
   const updateMachine = async (agent: Agent, present: HostMachine, signal: AbortSignal): Promise<HostMachine> => {
     const runtime = await runtimeOf(deps, agent);
@@ -70,7 +35,32 @@ export const makeCreateActivities = (deps: HostDeps) => {
       currentVersion: present.version,
       minSecretsVersion: agent.hostSecretsVersion ?? 0,
     };
-    return readBackOnConflict(host.updateMachine(appOf(agent), present.id, update, signal));
+    return readBackOnConflict(explainingCapacity(agent, host.updateMachine(appOf(agent), present.id, update, signal)));
+  };
+
+  const createMachine = async (agent: Agent, signal: AbortSignal): Promise<HostMachine> => {
+    const runtime = await runtimeOf(deps, agent);
+    const machine = {
+      name: agent.hostName,
+      region: agent.region ?? settings.regions[0] ?? '',
+      config: machineConfigOf(agent, runtime.id, settings),
+      minSecretsVersion: agent.hostSecretsVersion ?? 0,
+    };
+    return orFound(host.createMachine(appOf(agent), machine, signal), async () =>
+      pickMachine(agent, await host.listMachines(appOf(agent), signal)),
+    );
+  };
+
+  /** Where the volume is; when there is no room and the volume has never been used, in the next region, with a new volume. */
+  const createWhereThereIsRoom = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<HostMachine> => {
+    try {
+      return await createMachine(agent, signal);
+    } catch (error) {
+      if (!isFull(error)) throw error;
+      const moved = mayHoldData(agent) ? undefined : await moveOn(agent, jobId, signal);
+      if (!moved) throw noRoom(agent);
+      return createWhereThereIsRoom(moved, jobId, signal);
+    }
   };
 
   /**
@@ -78,40 +68,15 @@ export const makeCreateActivities = (deps: HostDeps) => {
    * credentials; who waits for it switches it on.
    */
   const findOrCreateMachine = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<void> => {
-    const app = appOf(agent);
-    const there = pickMachine(agent, await host.listMachines(app, signal));
-    const runtime = await runtimeOf(deps, agent);
-    const machine =
-      there ??
-      (await orFound(
-        host.createMachine(
-          app,
-          {
-            name: agent.hostName,
-            region: agent.region ?? settings.regions[0] ?? '',
-            config: machineConfigOf(agent, runtime.id, settings),
-            minSecretsVersion: agent.hostSecretsVersion ?? 0,
-          },
-          signal,
-        ),
-        async () => pickMachine(agent, await host.listMachines(app, signal)),
-      ));
-    await changeHeldAgent(db, jobId, agent.id, { hostMachineId: machine.id, machine: snapshotOf(machine) });
+    const machines = await host.listMachines(appOf(agent), signal);
+    const there = pickMachine(agent, machines);
+    // Until it has gone it keeps its name and the volume.
+    if (!there && machines.some((machine) => machine.state === 'destroying'))
+      throw new VendorError('conflict', 'host: the machine before is still going', { retryable: true });
+    const machine = there ?? (await createWhereThereIsRoom(agent, jobId, signal));
+    const changed = await changeHeldAgent(db, jobId, agent.id, { hostMachineId: machine.id, ...seenOf(machine) });
     const isOfBefore = there?.metadata['acp_generation'] !== String(agent.generation);
-    if (there && (isOfBefore || stillStates.has(there.state))) await updateMachine(agent, there, signal);
-  };
-
-  /**
-   * Makes sure that the volume with the agent's data is there before a machine is made anew: by its id, else by its exact name.
-   * Fails closed: an empty volume mounted over a user's data would be the worst of all repairs.
-   */
-  const requireVolume = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<void> => {
-    const volumes = await volumesOf(agent, signal);
-    if (volumes.some((volume) => volume.id === agent.hostVolumeId)) return;
-    const volume = chooseVolume(volumes);
-    if (!volume)
-      throw new VendorError('conflict', 'host: the volume with the data of the agent is gone', { retryable: false });
-    await changeHeldAgent(db, jobId, agent.id, { hostVolumeId: volume.id, region: volume.region });
+    if (there && (isOfBefore || stillStates.has(there.state))) await updateMachine(changed, there, signal);
   };
 
   return {
@@ -139,17 +104,7 @@ export const makeCreateActivities = (deps: HostDeps) => {
     }),
 
     createHostVolume: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
-      const agent = await toAgent(deps, input);
-      if (agent.hostVolumeId !== null) return;
-      if ((await volumesOf(agent, signal)).length === 0) await createVolume(agent, signal);
-      // Names are not unique at the host: look again, keep one, remove what a lost reply left beside it.
-      const volumes = await volumesOf(agent, signal);
-      const volume = chooseVolume(volumes);
-      if (!volume) throw new VendorError('upstream_failed', 'host: the new volume is not listed', { retryable: true });
-      await changeHeldAgent(db, input.jobId, agent.id, { hostVolumeId: volume.id, region: volume.region });
-      for (const other of volumes)
-        if (other.id !== volume.id && other.attachedMachineId === null)
-          await host.deleteVolume(appOf(agent), other.id, signal);
+      await ensureVolume(await toAgent(deps, input), input.jobId, signal);
     }),
 
     /**
@@ -167,7 +122,8 @@ export const makeCreateActivities = (deps: HostDeps) => {
     }),
 
     createHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
-      const agent = await toAgent(deps, input);
+      // An attempt that was on its way to the next region may have left none.
+      const agent = await ensureVolume(await toAgent(deps, input), input.jobId, signal);
       await findOrCreateMachine(agent, input.jobId, signal);
     }),
 
@@ -176,14 +132,14 @@ export const makeCreateActivities = (deps: HostDeps) => {
      * stopped; one that the host says is gone (404) is found again by its name, or replaced, with the same volume.
      */
     configureHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
-      const agent = await toAgent(deps, input);
-      const present = agent.hostMachineId && (await host.findMachine(appOf(agent), agent.hostMachineId, signal));
-      if (!present || goneMachineStates.has(present.state)) {
-        await requireVolume(agent, input.jobId, signal);
-        return findOrCreateMachine(await toAgent(deps, input), input.jobId, signal);
-      }
+      const found = await toAgent(deps, input);
+      const present = found.hostMachineId && (await host.findMachine(appOf(found), found.hostMachineId, signal));
+      const isThere = present && !goneMachineStates.has(present.state);
+      // A configuration without the volume would take the data from the machine.
+      const agent = isThere && found.hostVolumeId !== null ? found : await requireVolume(found, input.jobId, signal);
+      if (!isThere) return findOrCreateMachine(agent, input.jobId, signal);
       const machine = await updateMachine(agent, present, signal);
-      await changeHeldAgent(db, input.jobId, agent.id, { machine: snapshotOf(machine) });
+      await changeHeldAgent(db, input.jobId, agent.id, seenOf(machine));
     }),
   };
 };

@@ -28,6 +28,12 @@ export const snapshotOf = (machine: HostMachine): NonNullable<Agent['machine']> 
   checks: machine.checks,
 });
 
+/** What a job's activity writes of a machine that it has seen. */
+export const seenOf = (machine: HostMachine): Pick<Agent, 'machine' | 'machineUpdatedAt'> => ({
+  machine: snapshotOf(machine),
+  machineUpdatedAt: machine.updatedAt === null ? null : new Date(machine.updatedAt),
+});
+
 export const toAgent = (deps: HostDeps, { jobId, agentId }: AgentJobInput): Promise<Agent> =>
   heldAgent(deps.db, jobId, agentId);
 
@@ -51,15 +57,59 @@ export const readBackOnConflict = async <T>(effect: Promise<T>): Promise<T> => {
   }
 };
 
-const isGoing = (machine: HostMachine): boolean => ['destroyed', 'destroying'].includes(machine.state);
+/** A create that the host refuses as a duplicate: an attempt whose reply was lost has made it. Look once more before giving up. */
+export const orFound = async <T>(create: Promise<T>, find: () => Promise<T | undefined>): Promise<T> => {
+  try {
+    return await create;
+  } catch (error) {
+    const found = hasStatus(error, 409, 412, 422) ? await find() : undefined;
+    if (found === undefined) throw error;
+    return found;
+  }
+};
 
-/** The agent's machine among those of its app: the one whose id is known, else the one of its name. */
-export const pickMachine = (agent: Agent, machines: HostMachine[]): HostMachine | undefined =>
-  machines.find((machine) => machine.id === agent.hostMachineId && !isGoing(machine)) ??
-  machines.find((machine) => machine.name === agent.hostName && !isGoing(machine));
+export const isFull = (error: unknown): boolean => error instanceof VendorError && error.code === 'host_capacity';
+
+/** What its owner reads when there is no room. */
+export const noRoom = (agent: Agent): VendorError =>
+  new VendorError(
+    'host_capacity',
+    agent.provisionedAt === null
+      ? 'There is no room for a machine in any region. Try again later.'
+      : `There is no room for the machine in ${agent.region ?? 'its region'}, where its data is. Start it again later.`,
+    { retryable: false },
+  );
+
+export const explainingCapacity = async <T>(agent: Agent, effect: Promise<T>): Promise<T> => {
+  try {
+    return await effect;
+  } catch (error) {
+    throw isFull(error) ? noRoom(agent) : error;
+  }
+};
+
+export const isGoing = (machine: { state: string }): boolean => ['destroyed', 'destroying'].includes(machine.state);
+
+/**
+ * The agent's machine among those of its app: the one whose id is known, else the one of its name, else the only one that carries
+ * its id as a tag (the host may have moved it).
+ */
+export const pickMachine = (agent: Agent, machines: HostMachine[]): HostMachine | undefined => {
+  const there = machines.filter((machine) => !isGoing(machine));
+  const tagged = there.filter((machine) => machine.metadata['acp_agent_id'] === agent.id);
+  return (
+    there.find((machine) => machine.id === agent.hostMachineId) ??
+    there.find((machine) => machine.name === agent.hostName) ??
+    (tagged.length === 1 ? tagged[0] : undefined)
+  );
+};
 
 /** Machines of an app; none when there is no such app. */
-export const listMachinesIfAny = async (deps: HostDeps, app: string, signal: AbortSignal): Promise<HostMachine[]> => {
+export const listMachinesIfAny = async (
+  deps: Pick<HostDeps, 'host'>,
+  app: string,
+  signal: AbortSignal,
+): Promise<HostMachine[]> => {
   try {
     return await deps.host.listMachines(app, signal);
   } catch (error) {

@@ -1,14 +1,14 @@
 import { changeHeldAgent } from '../../src/models/agent.js';
 import { VendorError } from '../../src/providers/vendor-error.js';
+import { volumeNameOf } from '../../src/rules/host-name.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
-import { volumeNameOf } from '../machine-config.js';
 import {
   appOf,
   type HostDeps,
   listMachinesIfAny,
   pickMachine,
   readBackOnConflict,
-  snapshotOf,
+  seenOf,
   toAgent,
   toleratingAbsence,
 } from './deps.js';
@@ -38,14 +38,14 @@ export const makeRemoveActivities = (deps: HostDeps) => {
         await readBackOnConflict(host.stopMachine(agent.hostName, machine.id, signal)).catch(toleratingAbsence);
         await changeHeldAgent(db, input.jobId, agent.id, {
           hostMachineId: machine.id,
-          machine: snapshotOf((await host.findMachine(agent.hostName, machine.id, signal)) ?? machine),
+          ...seenOf((await host.findMachine(agent.hostName, machine.id, signal)) ?? machine),
           provisionedAt: agent.provisionedAt ?? new Date(),
           gatewayReady: false,
         });
         return;
       }
       if (agent.provisionedAt !== null || agent.hostMachineId !== null) return;
-      await removeUnattached(agent.hostName, volumeNameOf(agent), signal);
+      await removeUnattached(agent.hostName, volumeNameOf(agent.id), signal);
       await changeHeldAgent(db, input.jobId, agent.id, {
         hostAppName: null,
         hostVolumeId: null,

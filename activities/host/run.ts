@@ -5,9 +5,10 @@ import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
 import {
   appOf,
+  explainingCapacity,
   type HostDeps,
   readBackOnConflict,
-  snapshotOf,
+  seenOf,
   stillStates,
   toAgent,
   toleratingAbsence,
@@ -47,7 +48,7 @@ export const makeRunActivities = (deps: HostDeps) => {
       // Its new configuration may still be on the way in: the host says 412 until then.
       for (let tries = 0; ; tries++) {
         try {
-          return await host.startMachine(appOf(agent), machine.id, signal);
+          return await explainingCapacity(agent, host.startMachine(appOf(agent), machine.id, signal));
         } catch (error) {
           if (!hasStatus(error, 409, 412) || tries === SETTLE_TRIES)
             return await readBackOnConflict(Promise.reject(error));
@@ -76,7 +77,7 @@ export const makeRunActivities = (deps: HostDeps) => {
         }
         if (machine.state === 'started') {
           await changeHeldAgent(db, input.jobId, agent.id, {
-            machine: snapshotOf(machine),
+            ...seenOf(machine),
             provisionedAt: agent.provisionedAt ?? new Date(),
           });
           return;
@@ -108,7 +109,7 @@ export const makeRunActivities = (deps: HostDeps) => {
         await changeHeldAgent(trx, input.jobId, agent.id, {
           gatewayReady: true,
           gatewayCheckedAt: new Date(),
-          machine: machine ? snapshotOf(machine) : agent.machine,
+          ...(machine ? seenOf(machine) : {}),
         });
         await adoptNextGatewayToken(trx, agent.id);
       });
@@ -130,7 +131,7 @@ export const makeRunActivities = (deps: HostDeps) => {
           agent.hostMachineId === null ? undefined : await host.findMachine(app, agent.hostMachineId, signal);
         if (!machine || stillStates.has(machine.state)) {
           await changeHeldAgent(db, input.jobId, agent.id, {
-            machine: machine ? snapshotOf(machine) : null,
+            ...(machine ? seenOf(machine) : { machine: null }),
             gatewayReady: false,
             gatewayCheckedAt: new Date(),
           });

@@ -95,6 +95,8 @@ export interface AppRecord {
   idempotencyKey?: string;
   createdAt: string;
   secretsVersion: number;
+  /** When the present version was set. */
+  secretsSetAt?: string;
   secrets: Record<string, { value: string; digest: string; createdAt: string; updatedAt: string }>;
   machines: MachineRecord[];
   volumes: VolumeRecord[];

@@ -35,6 +35,8 @@ agents.usage_tokens_used bigint not null default 0
 agents.created_at timestamp(3) with time zone not null default now()
 agents.updated_at timestamp(3) with time zone not null default now()
 agents.deleted_at timestamp(3) with time zone
+agents.machine_seen_at timestamp(3) with time zone
+agents.machine_updated_at timestamp(3) with time zone
 audit_events.id text not null
 audit_events.at timestamp(3) with time zone not null default now()
 audit_events.user_id text
@@ -78,11 +80,16 @@ gateway_tokens.retired_at timestamp(3) with time zone
 guesses.subject text not null
 guesses.tried_at timestamp with time zone[] not null
 guesses.ends_at timestamp(3) with time zone not null
-host_orphans.machine_id text not null
 host_orphans.app_name text not null
 host_orphans.agent_id text
+host_orphans.machine_ids text[] not null default '{}'::text[]
+host_orphans.volume_ids text[] not null default '{}'::text[]
 host_orphans.first_seen_at timestamp(3) with time zone not null default now()
 host_orphans.last_seen_at timestamp(3) with time zone not null default now()
+host_orphans.sweeps integer not null default 0
+host_orphans.held_back text
+host_orphans.reap_at timestamp(3) with time zone
+host_orphans.reap_began_at timestamp(3) with time zone
 host_orphans.reaped_at timestamp(3) with time zone
 host_watermarks.org text not null
 host_watermarks.updated_after timestamp with time zone
@@ -193,7 +200,7 @@ gateway_tokens: gateway_tokens_hash_key UNIQUE (hash)
 gateway_tokens: gateway_tokens_pkey PRIMARY KEY (id)
 gateway_tokens: gateway_tokens_state_check CHECK ((state = ANY (ARRAY['next'::text, 'current'::text, 'retired'::text])))
 guesses: guesses_pkey PRIMARY KEY (subject)
-host_orphans: host_orphans_pkey PRIMARY KEY (machine_id)
+host_orphans: host_orphans_pkey PRIMARY KEY (app_name)
 host_watermarks: host_watermarks_pkey PRIMARY KEY (org)
 idempotency_keys: idempotency_keys_pkey PRIMARY KEY (principal, endpoint, key)
 jobs: jobs_check CHECK (((finished_at IS NULL) = (status = ANY (ARRAY['queued'::text, 'running'::text]))))
@@ -221,9 +228,11 @@ users: users_issuer_subject_key UNIQUE (issuer, subject)
 users: users_pkey PRIMARY KEY (id)
 
 -- indexes
+CREATE INDEX agents_by_last_look ON public.agents USING btree (machine_seen_at NULLS FIRST) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL) AND (status <> 'offline'::text))
 CREATE UNIQUE INDEX agents_host_name_key ON public.agents USING btree (host_name)
 CREATE INDEX agents_of_user ON public.agents USING btree (user_id, id DESC) WHERE (deleted_at IS NULL)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (id)
+CREATE INDEX agents_under_way ON public.agents USING btree (updated_at) WHERE ((deleted_at IS NULL) AND ((active_job_id IS NOT NULL) OR (holder_job_id IS NOT NULL) OR (status = ANY (ARRAY['provisioning'::text, 'starting'::text, 'stopping'::text, 'updating'::text, 'deleting'::text]))))
 CREATE INDEX agents_with_machine ON public.agents USING btree (id) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL))
 CREATE INDEX audit_events_in_order ON public.audit_events USING btree (at DESC, id DESC)
 CREATE INDEX audit_events_of_subject ON public.audit_events USING btree (subject_id, at DESC, id DESC)
@@ -239,7 +248,7 @@ CREATE UNIQUE INDEX gateway_tokens_hash_key ON public.gateway_tokens USING btree
 CREATE UNIQUE INDEX gateway_tokens_one_each ON public.gateway_tokens USING btree (agent_id, state) WHERE (state <> 'retired'::text)
 CREATE UNIQUE INDEX gateway_tokens_pkey ON public.gateway_tokens USING btree (id)
 CREATE UNIQUE INDEX guesses_pkey ON public.guesses USING btree (subject)
-CREATE UNIQUE INDEX host_orphans_pkey ON public.host_orphans USING btree (machine_id)
+CREATE UNIQUE INDEX host_orphans_pkey ON public.host_orphans USING btree (app_name)
 CREATE UNIQUE INDEX host_watermarks_pkey ON public.host_watermarks USING btree (org)
 CREATE INDEX idempotency_keys_age ON public.idempotency_keys USING btree (created_at)
 CREATE UNIQUE INDEX idempotency_keys_pkey ON public.idempotency_keys USING btree (principal, endpoint, key)

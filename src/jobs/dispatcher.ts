@@ -7,6 +7,7 @@ import { settleJob } from '../models/settle-job.js';
 import type { Log } from '../telemetry/log.js';
 import { settleCanceled } from './create.js';
 import { kinds } from './kinds.js';
+import { Overdue } from './overdue.js';
 import type { Temporal } from './temporal.js';
 
 const PASS_MS = 1_000;
@@ -25,14 +26,16 @@ export class Dispatcher {
   readonly #db: Db;
   readonly #temporal: Temporal;
   readonly #log: Log;
+  readonly #overdue: Overdue;
   #timer: NodeJS.Timeout | undefined;
   #pass: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(db: Db, temporal: Temporal, log: Log) {
+  constructor(db: Db, temporal: Temporal, log: Log, patience: number) {
     this.#db = db;
     this.#temporal = temporal;
     this.#log = log;
+    this.#overdue = new Overdue(db, temporal, log, patience);
   }
 
   start(): void {
@@ -54,6 +57,7 @@ export class Dispatcher {
   /** One round. Nothing it meets ends the rounds to come. */
   async pass(): Promise<void> {
     try {
+      await this.#overdue.pass();
       if (!this.#temporal.seemsUp && !(await this.#temporal.isReachable())) return;
       await this.#startUnstarted();
       await this.#deliverCancels();

@@ -35,7 +35,7 @@ export class Jobs {
   constructor({ db, databaseUrl, temporal, log }: JobsOptions) {
     this.#log = log;
     this.#temporal = new Temporal(temporal);
-    this.#dispatcher = new Dispatcher(db, this.#temporal, log);
+    this.#dispatcher = new Dispatcher(db, this.#temporal, log, temporal.patience);
     this.#janitor = new Janitor(db, log);
     this.watch = new JobWatch(db, databaseUrl, log);
   }

@@ -21,6 +21,8 @@ export interface TemporalOptions {
   namespace: string;
   queuePrefix: string;
   connection?: Pick<ConnectionOptions, 'apiKey' | 'tls'>;
+  /** Factor on every deadline and patience of the workflows started. */
+  patience: number;
 }
 
 /** How the workflow of a job stands. */
@@ -36,15 +38,17 @@ export class Temporal {
   readonly #client: Client;
   readonly #connection: Connection;
   readonly #queuePrefix: string;
+  readonly #patience: number;
   readonly #breaker = circuitBreaker(handleAll, {
     halfOpenAfter: OPEN_MS,
     breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
   });
 
-  constructor({ address, namespace, queuePrefix, connection }: TemporalOptions) {
+  constructor({ address, namespace, queuePrefix, connection, patience }: TemporalOptions) {
     this.#connection = Connection.lazy({ address, ...connection });
     this.#client = new Client({ connection: this.#connection, namespace });
     this.#queuePrefix = queuePrefix;
+    this.#patience = patience;
   }
 
   /** Starts the job's workflow; starting it twice is a no-op. Returns whether Temporal has it. */
@@ -68,6 +72,7 @@ export class Temporal {
       args: [{ jobId: job.id, agentId: job.subjectId }],
       workflowIdConflictPolicy: 'FAIL',
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      ...(this.#patience === 1 ? {} : { memo: { patience: this.#patience } }), // read by workflows/patience.ts
       staticSummary: `${summary}: ${job.subjectId}`,
       staticDetails: `Job \`${job.id}\` (${job.kind}) of user \`${job.userId}\`, asked by ${job.requestedByType} \`${job.requestedById}\`.`,
       typedSearchAttributes: [
@@ -86,6 +91,15 @@ export class Temporal {
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'gone';
       throw error;
+    }
+  }
+
+  /** Ends the workflow as it stands; nothing is undone. One that is closed or gone is left alone. */
+  async terminate(job: Job, reason: string): Promise<void> {
+    try {
+      await this.#call(() => this.#client.workflow.getHandle(job.workflowId).terminate(reason));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
   }
 

@@ -29,6 +29,8 @@ export class Agent extends Model {
   declare generation: number;
   declare runtimeVersion: string | null;
   declare machine: AgentState['machine'];
+  declare machineSeenAt: Date | null;
+  declare machineUpdatedAt: Date | null;
   declare gatewayReady: boolean | null;
   declare gatewayCheckedAt: Date | null;
   declare activeJobId: string | null;

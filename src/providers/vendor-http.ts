@@ -2,13 +2,19 @@ import { Agent, request } from 'undici';
 import type { ErrorCode } from '../contract/errors.js';
 import { AnswerTooLarge, VendorError } from './vendor-error.js';
 
+export interface Meaning {
+  code: ErrorCode;
+  /** Whether asking again can help; left to the status unless told. */
+  retryable?: boolean;
+}
+
 export interface VendorHttpOptions {
   baseUrl: string;
   /** How the vendor is called in messages. */
   vendor: string;
   headers?: Record<string, string>;
-  /** Reads a code of ours out of an error answer; undefined leaves it to the status. */
-  codeOf?: (status: number, body: unknown) => ErrorCode | undefined;
+  /** Reads out of an error answer what it means, where its status alone does not tell. */
+  meaningOf?: (status: number, body: unknown) => Meaning | undefined;
   unreachable: ErrorCode;
 }
 
@@ -20,6 +26,8 @@ export interface VendorCall {
   signal?: AbortSignal | undefined;
   /** Until the answer's head; 20 s unless told. */
   timeoutMs?: number;
+  /** 4 MiB unless told. */
+  maxAnswerBytes?: number;
 }
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
@@ -33,12 +41,12 @@ const retryAfterMs = (header: string | string[] | undefined): number | undefined
 };
 
 /** undefined when there is more of it than is read. */
-const readBounded = async (body: AsyncIterable<Buffer>): Promise<string | undefined> => {
+const readBounded = async (body: AsyncIterable<Buffer>, most: number): Promise<string | undefined> => {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) return undefined;
+    if (size > most) return undefined;
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
@@ -58,7 +66,9 @@ export class VendorHttp {
   }
 
   /** Status and parsed body of a 2xx answer. Throws VendorError otherwise. */
-  async call({ method, path, query, body, signal, timeoutMs = DEFAULT_TIMEOUT_MS }: VendorCall): Promise<unknown> {
+  async call(call: VendorCall): Promise<unknown> {
+    const { method, path, query, body, signal } = call;
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES } = call;
     const what = `${this.#options.vendor} ${method}`;
     let status: number;
     let text: string | undefined;
@@ -80,7 +90,7 @@ export class VendorHttp {
       });
       status = answer.statusCode;
       wait = retryAfterMs(answer.headers['retry-after']);
-      text = await readBounded(answer.body);
+      text = await readBounded(answer.body, maxAnswerBytes);
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new VendorError(this.#options.unreachable, `${what}: no answer`, {
@@ -98,8 +108,9 @@ export class VendorHttp {
   }
 
   #refusal(what: string, status: number, body: unknown, wait: number | undefined): VendorError {
-    const retryable = retryableStatus(status);
-    const code = this.#options.codeOf?.(status, body) ?? codeByStatus(status, this.#options.unreachable);
+    const meaning = this.#options.meaningOf?.(status, body);
+    const retryable = meaning?.retryable ?? retryableStatus(status);
+    const code = meaning?.code ?? codeByStatus(status, this.#options.unreachable);
     return new VendorError(code, `${what}: answered ${status}`, { retryable, status, retryAfterMs: wait });
   }
 }

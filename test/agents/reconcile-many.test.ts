@@ -1,123 +1,89 @@
-import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
-import type { Db } from '../../src/db/knex.js';
 import { newId } from '../../src/models/new-id.js';
 import { aListingHost, type ListedMachine } from '../support/a-listing-host.js';
-import { startStack } from '../support/a-stack.js';
-import { countWrites } from '../support/counted-writes.js';
+import { aPass } from '../support/a-pass.js';
+import { type Stack, startStack } from '../support/a-stack.js';
+import { appNameOf } from '../support/host-side.js';
 
 const AGENTS = 10_000;
-const CHANGED = 100;
-const PAGE = 500;
-const PAGES = AGENTS / PAGE;
+const CHANGED = 200;
 
-const REGION = 'ams';
-const createdAt = '2026-01-01T00:00:00.000Z';
-
-const aMachine = (agentId: string, index: number): ListedMachine => ({
+const machineOf = (agentId: string, index: number): ListedMachine => ({
   id: `m${index}`,
-  app_name: `app-${agentId}`,
+  app_name: appNameOf(agentId),
+  name: appNameOf(agentId),
   state: 'started',
-  region: REGION,
-  created_at: createdAt,
-  updated_at: createdAt,
+  region: 'ams',
+  updated_at: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
   config: { metadata: { acp_installation: 'test', acp_agent_id: agentId } },
 });
 
-/** Agents that are online, as their provisions left them. */
-const seedAgents = async (db: Db, userId: string): Promise<Map<string, ListedMachine>> => {
-  const machines = new Map<string, ListedMachine>();
-  for (let done = 0; done < AGENTS; done += 1_000) {
-    const rows = Array.from({ length: 1_000 }, (_, index) => {
-      const id = newId('agent');
-      const machine = aMachine(id, done + index);
-      machines.set(machine.id, machine);
-      const snapshot = { id: machine.id, state: machine.state, region: REGION, createdAt, checks: [] };
-      return {
-        id,
-        userId,
-        name: 'one of many',
-        plan: 'free',
-        status: 'online',
-        desiredStatus: 'online',
-        hostName: machine.app_name,
-        hostAppName: machine.app_name,
-        hostMachineId: machine.id,
-        provisionedAt: new Date(),
-        machine: JSON.stringify(snapshot),
-        region: REGION,
-      };
-    });
-    await db('agents').insert(rows);
-  }
-  await db.raw('analyze agents');
-  return machines;
+/** Agents online, each with one of the machines, as a reconciler that has seen them all would have left them. */
+const insertAgents = async ({ db }: Stack, userId: string, machines: ListedMachine[]): Promise<void> => {
+  const rows = machines.map(({ id, app_name: app, region, updated_at: updatedAt, config }) => ({
+    id: config.metadata['acp_agent_id'],
+    userId,
+    name: 'one of many',
+    plan: 'free',
+    status: 'online',
+    desiredStatus: 'online',
+    gatewayReady: true,
+    hostName: app,
+    hostAppName: app,
+    hostMachineId: id,
+    hostVolumeId: `vol_${id}`,
+    provisionedAt: new Date(),
+    region,
+    machine: { id, state: 'started', region, createdAt: null, checks: [] },
+    machineUpdatedAt: updatedAt,
+    machineSeenAt: new Date(),
+  }));
+  for (let done = 0; done < rows.length; done += 1_000) await db('agents').insert(rows.slice(done, done + 1_000));
 };
 
-test('10 000 agents are reconciled by list calls, with one write an agent that changed and none for the others', async (t) => {
-  t.timeout(180_000);
-  const machines = new Map<string, ListedMachine>();
-  const host = await aListingHost('acme', machines);
+/** Counts the rows of agents that are written from now on. */
+const countWrites = ({ db }: Stack): Promise<unknown> =>
+  db.raw(`
+    create sequence agent_writes;
+    create function count_write() returns trigger language plpgsql as
+      $$ begin perform nextval('agent_writes'); return null; end $$;
+    create trigger count_write after update on agents for each row execute function count_write();
+    select nextval('agent_writes');
+  `);
+
+const writes = async ({ db }: Stack): Promise<number> => Number((await db('agent_writes').first()).lastValue);
+
+test(`${AGENTS} agents cost as many calls as the list has pages, and a write for each that changed`, async (t) => {
+  t.timeout(120_000);
+  const machines = Array.from({ length: AGENTS }, (_, index) => machineOf(newId('agent'), index));
+  const host = await aListingHost(machines);
   t.teardown(() => host.close());
-  const stack = await startStack({
-    workers: ['control', 'host-background'],
-    env: { HOST_API_URL: `${host.url}/v1` },
-  });
+  const stack = await startStack({ env: { HOST_API_URL: `${host.url}/v1` } });
   t.teardown(() => stack.close());
-  const ada = await stack.user();
-  const { id: userId } = (await ada.call('users.me')).body as { id: string };
-  for (const [id, machine] of await seedAgents(stack.db, userId)) machines.set(id, machine);
-  const writes = await countWrites(stack.db);
-  const connection = await Connection.connect({ address: stack.env['TEMPORAL_ADDRESS'] ?? '' });
-  t.teardown(() => connection.close());
-  const prefix = stack.env['TEMPORAL_QUEUE_PREFIX'] ?? '';
+  const { userId } = await (await stack.user()).anAgent();
+  await insertAgents(stack, userId, machines);
+  await countWrites(stack);
 
-  const pass = async (title: string) => {
-    host.forgetCalls();
-    await writes.take();
-    const began = Date.now();
-    await new Client({ connection }).workflow.execute('reconcileHost', {
-      workflowId: `${prefix}${title}`,
-      taskQueue: `${prefix}control`,
-    });
-    const ms = Date.now() - began;
-    const calls = { ...host.calls };
-    const written = await writes.take();
-    t.log(
-      `${title}: ${calls.lists} list calls, ${calls.looks} looks, rows written ${JSON.stringify(written)}, ${ms} ms`,
-    );
-    t.deepEqual(calls.others, []);
-    return { lists: calls.lists, looks: calls.looks, agents: written['agents'] ?? 0, written };
+  const measured = async (what: string) => {
+    const [began, before, lists, looks] = [Date.now(), await writes(stack), host.calls.lists, host.calls.looks];
+    const report = await aPass(stack);
+    const cost = {
+      lists: host.calls.lists - lists,
+      looks: host.calls.looks - looks,
+      writes: (await writes(stack)) - before,
+    };
+    t.log(`${what}: ${Date.now() - began} ms, ${JSON.stringify({ ...cost, changed: report.changed })}`);
+    return { ...cost, changed: report.changed };
   };
-  const statuses = async (): Promise<Record<string, number>> => {
-    const rows = await stack
-      .db('agents')
-      .select('status')
-      .count<{ status: string; count: number }[]>()
-      .groupBy('status');
-    return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
-  };
-  const watermarkOnly = { host_watermarks: 1 };
 
-  const first = await pass('the first pass, over all');
-  t.like(first, { lists: PAGES, looks: 0, written: watermarkOnly });
-
-  const quiet = await pass('a pass where nothing changed');
-  t.like(quiet, { lists: 1, looks: 0, written: watermarkOnly });
-
-  const stopped = [...machines.values()].slice(0, CHANGED);
-  for (const machine of stopped) Object.assign(machine, { state: 'stopped', updated_at: new Date().toISOString() });
-  const few = await pass('a pass where 100 machines stopped');
-  t.like(few, { lists: 1, looks: CHANGED, agents: CHANGED });
-  t.deepEqual(few.written, { agents: CHANGED, ...watermarkOnly });
-  t.deepEqual(await statuses(), { error: CHANGED, online: AGENTS - CHANGED });
-
-  t.like(await pass('the pass after it'), { lists: 1, looks: 0, written: watermarkOnly });
-
-  // What never shows up as a change: found by the full pass alone.
-  for (const { id } of [...machines.values()].slice(CHANGED, 2 * CHANGED)) machines.delete(id);
-  await stack.db('host_watermarks').update({ sweptAt: new Date(0) });
-  const full = await pass('a full pass where 100 machines vanished');
-  t.like(full, { lists: PAGES, looks: CHANGED, agents: CHANGED });
-  t.deepEqual(await statuses(), { error: 2 * CHANGED, online: AGENTS - 2 * CHANGED });
+  t.deepEqual(await measured('all of it'), { lists: 40, looks: 0, writes: 0, changed: 0 });
+  t.deepEqual(await measured('nothing new'), { lists: 1, looks: 0, writes: 0, changed: 0 });
+  for (const machine of machines.slice(0, CHANGED))
+    Object.assign(machine, { state: 'stopped', updated_at: new Date().toISOString() });
+  t.deepEqual(await measured(`${CHANGED} stopped`), { lists: 1, looks: CHANGED, writes: CHANGED, changed: CHANGED });
+  // Everything moves at once, as after maintenance: looks stay bounded, and the next passes go on with the rest.
+  for (const machine of machines) Object.assign(machine, { state: 'suspended', updated_at: new Date().toISOString() });
+  const pages = AGENTS / 500;
+  t.deepEqual(await measured('all changed'), { lists: pages, looks: 300, writes: 300, changed: 300 });
+  t.deepEqual(await measured('and the next'), { lists: pages, looks: 300, writes: 300, changed: 300 });
 });

@@ -1,31 +1,12 @@
-import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
+import { aPass, passesUntil } from '../support/a-pass.js';
 import { withStack } from '../support/a-stack.js';
 
 const stack = withStack(test);
 const wait = { headers: { prefer: 'wait=60' } };
 
-const pass = async (): Promise<{ hostCalls: number; changed: number; orphans: number }> => {
-  const connection = await Connection.connect({ address: stack().env['TEMPORAL_ADDRESS'] ?? '' });
-  try {
-    const client = new Client({ connection });
-    const prefix = stack().env['TEMPORAL_QUEUE_PREFIX'] ?? '';
-    return await client.workflow.execute('reconcileHost', {
-      workflowId: `${prefix}reconcile-${Math.random()}`,
-      taskQueue: `${prefix}control`,
-    });
-  } finally {
-    await connection.close();
-  }
-};
-
-const until = async (look: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 20; tries++) {
-    await pass();
-    if (await look()) return;
-  }
-  throw new Error('20 passes did not see it');
-};
+const pass = () => aPass(stack());
+const until = (look: () => Promise<boolean>) => passesUntil(stack(), look);
 
 test.serial('a machine that stopped by itself is noticed, and a start leads out', async (t) => {
   const ada = await stack().user();
@@ -70,16 +51,4 @@ test.serial('an agent with a job under way is left alone', async (t) => {
   for (let passes = 0; passes < 3; passes++) await pass();
   t.is((await ada.agent(id)).status, 'online');
   await stack().db('agents').update({ activeJobId: null }).where({ id });
-});
-
-test.serial('a machine that belongs to no agent is reported, not touched', async (t) => {
-  const ada = await stack().user();
-  const agent = await ada.anOnlineAgent();
-  await stack().db('agents').update({ deletedAt: new Date() }).where({ id: agent.id });
-  await stack().db('host_watermarks').delete();
-  const report = await pass();
-  t.true(report.orphans >= 1);
-  const orphan = await stack().db('host_orphans').where({ machineId: agent.hostMachineId }).first();
-  t.like(orphan, { agentId: agent.id, appName: agent.hostAppName, reapedAt: null });
-  t.is(stack().host.machinesOf(agent.id, { state: 'started' }).length, 1);
 });

@@ -151,7 +151,7 @@ for (const call of ['volumes', 'machines'] as const)
     const ada = await stack().user();
     const { id } = await ada.anAgent();
     const path = `/${calls[call](appNameOf(id))}`;
-    stack().host.fault({ match: { method: 'POST', path }, ...full, times: call === 'volumes' ? 2 : 1 }); // there are two regions
+    stack().host.fault({ match: { method: 'POST', path }, ...full, times: 2 }); // there are two regions
     const job = await failing(t, ada, id);
     t.like(job.error, { code: 'host_capacity', needsOperator: false });
     assertNothingLeft(t, stack(), id, call);

@@ -2,68 +2,67 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 
-/** A machine as the stub shows it, in lists and singly. */
 export interface ListedMachine {
   id: string;
   app_name: string;
+  name: string;
   state: string;
   region: string;
-  created_at: string;
   updated_at: string;
   config: { metadata: Record<string, string> };
 }
 
 export interface ListingHost {
   url: string;
-  /** How often each was asked since the last `forgetCalls`: pages of the organisation's list, single machines, anything else. */
-  calls: { lists: number; looks: number; others: string[] };
-  forgetCalls(): void;
+  machines: ListedMachine[];
+  /** How often each kind of call was made. */
+  calls: { lists: number; looks: number };
   close(): Promise<void>;
 }
 
-/** Answers the host's list of an organisation and its look at one machine, at the wire, for more machines than could run here. */
-export const aListingHost = async (org: string, machines: Map<string, ListedMachine>): Promise<ListingHost> => {
-  const calls: ListingHost['calls'] = { lists: 0, looks: 0, others: [] };
-
-  const page = (query: URLSearchParams) => {
-    const after = query.get('updated_after') ?? '';
-    const changed = [...machines.values()].filter((machine) => machine.updated_at > after);
-    const from = Number(query.get('cursor') ?? 0);
-    const to = from + Number(query.get('limit') ?? 100);
-    return {
-      machines: changed.slice(from, to),
-      next_cursor: to < changed.length ? String(to) : null,
-      last_updated_at: changed.reduce((newest, { updated_at: at }) => (at > newest ? at : newest), after) || null,
-      error_regions: [],
-    };
-  };
-
+/** The reading half of a host with more machines than could run here; its volumes are one for each machine. */
+export const aListingHost = async (machines: ListedMachine[]): Promise<ListingHost> => {
+  const calls = { lists: 0, looks: 0 };
+  const byId = new Map<string, ListedMachine>();
   const server = createServer((request, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://host');
+    for (const machine of machines) if (byId.size < machines.length) byId.set(machine.id, machine);
+    const url = new URL(request.url ?? '/', 'http://host');
     const answer = (status: number, body: unknown) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-    if (request.method === 'GET' && pathname === `/v1/orgs/${org}/machines`) {
+    const [, plural] = /^\/v1\/orgs\/acme\/(machines|volumes)$/.exec(url.pathname) ?? [];
+    if (plural !== undefined) {
       calls.lists++;
-      return void answer(200, page(searchParams));
+      const after = url.searchParams.get('updated_after') ?? '';
+      const matching = machines.filter(({ updated_at }) => updated_at > after);
+      const [start, limit] = [Number(url.searchParams.get('cursor') ?? 0), Number(url.searchParams.get('limit'))];
+      const page = matching.slice(start, start + limit);
+      const toVolume = ({ id, app_name, region }: ListedMachine) => ({
+        id: `vol_${id}`,
+        app_name,
+        region,
+        state: 'created',
+        name: app_name.replace('acp-test-', 'vol_'),
+      });
+      return answer(200, {
+        [plural]: plural === 'machines' ? page : page.map(toVolume),
+        next_cursor: start + limit < matching.length ? String(start + limit) : null,
+        last_updated_at: machines.reduce((latest, { updated_at }) => (updated_at > latest ? updated_at : latest), ''),
+        error_regions: [],
+      });
     }
-    const id = /^\/v1\/apps\/[^/]+\/machines\/([^/]+)$/.exec(pathname)?.[1];
-    if (request.method === 'GET' && id !== undefined) {
-      calls.looks++;
-      const machine = machines.get(id);
-      return void (machine ? answer(200, machine) : answer(404, { error: 'machine not found' }));
-    }
-    calls.others.push(`${request.method} ${pathname}`);
-    answer(404, { error: 'not found' });
+    calls.looks++;
+    const machine = byId.get(/\/machines\/([^/]+)$/.exec(url.pathname)?.[1] ?? '');
+    return machine ? answer(200, machine) : answer(404, { error: 'not found' });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // a TCP server has one
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // listening on a port
+    machines,
     calls,
-    forgetCalls: () => void Object.assign(calls, { lists: 0, looks: 0, others: [] }),
     close: async () => {
-      server.close();
       server.closeAllConnections();
+      server.close();
       await once(server, 'close');
     },
   };

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestFn } from 'ava';
-import { type HostStandIn, startHost } from '../../local/host/host.js';
+import { type HostOptions, type HostStandIn, startHost } from '../../local/host/host.js';
 import { freePort } from '../../local/process/ports.js';
 import { readConfig } from '../../src/config.js';
 import { type Db, makeDb } from '../../src/db/knex.js';
@@ -22,6 +22,8 @@ export interface StackOptions {
   api?: boolean;
   /** Superuser's URL of a database server of the test's own; the run's unless set. */
   databaseServer?: string;
+  /** How long transitions at the host show. */
+  hostPace?: NonNullable<HostOptions['pace']>;
   /** Settings of the API and the workers, over those of the stack. */
   env?: Record<string, string>;
 }
@@ -63,6 +65,7 @@ export const startStack = async ({
   workers = true,
   api: isApiHere = true,
   databaseServer,
+  hostPace = {},
   env: extra = {},
 }: StackOptions = {}): Promise<Stack> => {
   const closers: (() => Promise<unknown>)[] = [];
@@ -70,7 +73,7 @@ export const startStack = async ({
   closers.push(() => database.drop());
   const dir = await mkdtemp(join(tmpdir(), 'acp-stack-'));
   closers.push(() => rm(dir, { recursive: true, force: true, maxRetries: 3 }));
-  const host = await startHost({ port: 0, dir, token: HOST_TOKEN, org: 'acme' });
+  const host = await startHost({ port: 0, dir, token: HOST_TOKEN, org: 'acme', pace: hostPace });
   closers.push(() => host.close());
   const issuer = await anIssuer();
   closers.push(() => issuer.close());

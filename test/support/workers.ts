@@ -8,7 +8,7 @@ import { KeyRing } from '../../src/models/key-ring.js';
 import { makeFlyMachines } from '../../src/providers/host/fly-machines.js';
 import { makeMachineGateway } from '../../src/providers/machine-gateway.js';
 import { workflowBundlePath } from '../../workers/bundle.js';
-import { machineSettings } from '../../workers/host-settings.js';
+import { machineSettings, reconcileSettings } from '../../workers/host-settings.js';
 import { workerDefaults } from '../../workers/defaults.js';
 
 let runtimeInstalled = false;
@@ -43,7 +43,7 @@ export const startWorkers = async (
         host,
         gateway,
         org: config.HOST_ORG,
-        installationId: config.INSTALLATION_ID,
+        settings: reconcileSettings(config),
       }),
     }),
   };

@@ -56,6 +56,7 @@ export function appRoutes(parts: HostParts): Routes {
       else app.secrets[name] = { value, digest: digest(value), createdAt: now, updatedAt: now };
     }
     app.secretsVersion += 1;
+    app.secretsSetAt = now;
     effects.append('secrets.set', app.name, app.id);
     await store.save(app);
     return { body: { version: app.secretsVersion, secrets: renderSecrets(app) } };

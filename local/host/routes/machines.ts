@@ -49,7 +49,7 @@ export function machineRoutes(parts: HostParts): Routes {
       desired: body['skip_launch'] === true ? 'created' : 'started',
       version: versionId(),
       pastVersions: [],
-      ...currentSecrets(app, body),
+      ...currentSecrets(app, body, knobs.secretsLagMs),
       createdAt: now,
       updatedAt: now,
       events: [],
@@ -94,7 +94,7 @@ export function machineRoutes(parts: HostParts): Routes {
       machine,
       {
         config,
-        ...currentSecrets(app, body),
+        ...currentSecrets(app, body, knobs.secretsLagMs),
         skipLaunch: body['skip_launch'] === true,
         stopWith: stopWith({}, record.config),
       },
@@ -149,14 +149,17 @@ export function machineRoutes(parts: HostParts): Routes {
   };
 }
 
-/** @throws Refusal 422 when the app has not got that version of its secrets yet. */
+/** @throws Refusal 422 when that version of the app's secrets is not there yet, or has not arrived here. */
 function currentSecrets(
   app: AppRecord,
   body: Record<string, unknown>,
+  lagMs: number,
 ): { secrets: Record<string, string>; secretsVersion: number } {
   const wanted = optionalNumber(body, 'min_secrets_version') ?? 0;
-  if (wanted > app.secretsVersion) {
-    throw new Refusal(422, `min_secrets_version ${wanted} is newer than the app's secrets, at ${app.secretsVersion}`);
+  const isHere = Date.now() - Date.parse(app.secretsSetAt ?? app.createdAt) >= lagMs;
+  const known = isHere ? app.secretsVersion : app.secretsVersion - 1;
+  if (wanted > known) {
+    throw new Refusal(422, `min_secrets_version ${wanted} is newer than the app's secrets, at ${known}`);
   }
   const secrets = Object.entries(app.secrets).map(([name, { value }]) => [name, value] as const);
   return { secrets: Object.fromEntries(secrets), secretsVersion: app.secretsVersion };

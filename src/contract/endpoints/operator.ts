@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Id, Name, NextCursor, Page } from '../common.js';
 import { endpoint } from '../endpoint.js';
 import { Job } from '../shapes/job.js';
+import { Orphan } from '../shapes/orphan.js';
 
 const JobId = z.object({ id: Id('job') });
 const Reason = z.strictObject({ reason: Name(500).describe('Kept in the audit trail') });
@@ -13,7 +14,7 @@ export const operator = [
     auth: 'operator',
     title: 'List what needs an operator',
     about:
-      'Jobs that failed in a way that asking again alone does not mend, newest first, until somebody has attended to them.',
+      'Jobs that failed in a way that asking again alone does not mend, newest first, until somebody has attended to them; and apps at the host that are ours and belong to no agent, until they are reaped.',
     input: { query: z.object(Page) },
     output: {
       200: z.strictObject({
@@ -26,6 +27,7 @@ export const operator = [
           }),
         ),
         nextCursor: NextCursor,
+        orphans: z.array(Orphan).describe('The oldest 100, whatever the page'),
       }),
     },
     errors: [],

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import * as firstSlice from './0001-first-slice.js';
 import * as machineCalls from './0004-machine-calls.js';
+import * as orphans from './0005-orphans.js';
 import * as openedBy from './0006-opened-by.js';
 import * as reconciler from './0003-reconciler.js';
 import * as whoMayDoWhat from './0002-who-may-do-what.js';
@@ -16,5 +17,6 @@ export const migrations: Migration[] = [
   { name: '0002-who-may-do-what', up: whoMayDoWhat.up },
   { name: '0003-reconciler', up: reconciler.up },
   { name: '0004-machine-calls', up: machineCalls.up },
+  { name: '0005-orphans', up: orphans.up },
   { name: '0006-opened-by', up: openedBy.up },
 ];

@@ -3,6 +3,7 @@ import { newId } from '../../models/new-id.js';
 import { User } from '../../models/user.js';
 import { presentAgent } from '../../presenters/agent.js';
 import { requireRoomForAgent } from '../../rules/entitlement.js';
+import { hostNameOf } from '../../rules/host-name.js';
 import { entitlementOf } from '../entitlement.js';
 import { once } from '../once.js';
 import type { Operation } from '../operation.js';
@@ -33,7 +34,7 @@ export const clone: Operation<'agents.clone'> = async ({ db, plans, installation
           channels: settingsOnly(source.channels),
           capabilities: source.capabilities,
           clonedFromAgentId: source.id,
-          hostName: `acp-${installationId}-${id.replace('agt_', '')}`,
+          hostName: hostNameOf(installationId, id),
         })
         .returning('*');
     },

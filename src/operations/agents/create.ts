@@ -3,6 +3,7 @@ import { newId } from '../../models/new-id.js';
 import { User } from '../../models/user.js';
 import { presentAgent } from '../../presenters/agent.js';
 import { choosePlan, requireRoomForAgent } from '../../rules/entitlement.js';
+import { hostNameOf } from '../../rules/host-name.js';
 import { entitlementOf, planRanks } from '../entitlement.js';
 import { once } from '../once.js';
 import type { Operation } from '../operation.js';
@@ -33,7 +34,7 @@ export const create: Operation<'agents.create'> = async ({ db, keys, plans, inst
           channels: mergeByKey({}, channels),
           capabilities: mergeByKey({}, body.capabilities ?? {}),
           sealedBotToken: sealedBotToken ?? null,
-          hostName: `acp-${installationId}-${id.replace('agt_', '')}`,
+          hostName: hostNameOf(installationId, id),
         })
         .returning('*');
     },

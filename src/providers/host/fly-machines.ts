@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { ErrorCode } from '../../contract/errors.js';
 import { hasStatus, VendorError } from '../vendor-error.js';
-import { type VendorCall, VendorHttp } from '../vendor-http.js';
+import { type Meaning, type VendorCall, VendorHttp } from '../vendor-http.js';
 import type { Host } from './host.js';
 import {
   OrgMachinesAnswer,
+  OrgVolumesAnswer,
   MachineAnswer,
   MachinesAnswer,
   OutcomeAnswer,
@@ -21,11 +21,19 @@ export interface FlyMachinesOptions {
   org: string;
 }
 
+/** A page holds 500 machines with their configuration and their last events. */
+const LIST_ANSWER_BYTES = 32 * 1024 * 1024;
+
 const STOP_SIGNAL = { signal: 'SIGTERM', timeout: '30s' };
 
-const codeOf = (_status: number, body: unknown): ErrorCode | undefined => {
-  const refusal = RefusalAnswer.safeParse(body).data?.status;
-  return refusal?.endsWith('_capacity') === true ? 'host_capacity' : undefined;
+/** New secrets reach the part of the host that makes machines a little late; it has no word of its own for that. */
+const lagsBehind = (status: number, error: string | null | undefined): boolean =>
+  [409, 412, 422].includes(status) && /secrets?[ _]version/i.test(error ?? '');
+
+const meaningOf = (status: number, body: unknown): Meaning | undefined => {
+  const refusal = RefusalAnswer.safeParse(body).data;
+  if (refusal?.status?.endsWith('_capacity') === true) return { code: 'host_capacity' };
+  return lagsBehind(status, refusal?.error) ? { code: 'upstream_failed', retryable: true } : undefined;
 };
 
 /** The Fly Machines API (docs: https://docs.machines.dev). */
@@ -34,7 +42,7 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
     vendor: 'host',
     baseUrl: baseUrl.replace(/\/$/, ''),
     headers: { authorization: `Bearer ${token}` },
-    codeOf,
+    meaningOf,
     unreachable: 'host_unreachable',
   });
 
@@ -151,6 +159,17 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
         query: { updated_after: updatedAfter, cursor, include_deleted: 'true', limit: 500 },
         signal,
         timeoutMs: 30_000,
+        maxAnswerBytes: LIST_ANSWER_BYTES,
+      }),
+
+    listOrgVolumes: ({ cursor }, signal) =>
+      call(OrgVolumesAnswer, {
+        method: 'GET',
+        path: `/orgs/${encodeURIComponent(org)}/volumes`,
+        query: { cursor, limit: 500 },
+        signal,
+        timeoutMs: 30_000,
+        maxAnswerBytes: LIST_ANSWER_BYTES,
       }),
 
     async waitForMachine(name, id, { state, version, timeoutSeconds }, signal) {

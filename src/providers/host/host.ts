@@ -24,6 +24,8 @@ export interface Host {
   deleteMachine(app: string, id: string, signal?: AbortSignal): Promise<void>;
   /** Machines of the whole organisation that changed after a moment, gone ones too; eventually consistent. */
   listOrgMachines(page: OrgPage, signal?: AbortSignal): Promise<OrgMachines>;
+  /** Volumes of the whole organisation that are there; eventually consistent. */
+  listOrgVolumes(page: Pick<OrgPage, 'cursor'>, signal?: AbortSignal): Promise<OrgVolumes>;
   /** Holds until the machine is in the state or the time (1..60 s) is over; whether it got there. */
   waitForMachine(app: string, id: string, wait: MachineWait, signal?: AbortSignal): Promise<boolean>;
 }
@@ -110,7 +112,19 @@ export interface OrgMachine {
   state: string;
   region: string;
   createdAt: string | null;
+  /** When it last changed, by the host's clock. */
+  updatedAt: string | null;
   metadata: Record<string, string>;
+}
+
+export interface OrgVolumes {
+  volumes: OrgVolume[];
+  nextCursor: string | null;
+  errorRegions: string[];
+}
+
+export interface OrgVolume extends HostVolume {
+  appName: string;
 }
 
 export interface HostMachine {
@@ -122,6 +136,7 @@ export interface HostMachine {
   /** instance id: the version of configuration and secrets. */
   version: string;
   createdAt: string | null;
+  updatedAt: string | null;
   metadata: Record<string, string>;
   checks: { name: string; status: string; output: string }[];
 }

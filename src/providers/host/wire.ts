@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HostMachine, HostOutcome, HostVolume, OrgMachine, OrgMachines } from './host.js';
+import type { HostMachine, HostOutcome, HostVolume, OrgMachine, OrgMachines, OrgVolumes } from './host.js';
 
 /** The host's answers as far as they are read; fields documented as strings come as null. */
 const text = z.string().nullish();
@@ -12,6 +12,7 @@ const WireMachine = z.object({
   instance_id: text,
   version: text,
   created_at: text,
+  updated_at: text,
   config: z.object({ metadata: z.record(z.string(), z.string()).nullish() }).nullish(),
   checks: z.array(z.object({ name: text, status: text, output: text })).nullish(),
 });
@@ -38,6 +39,7 @@ const toMachine = (wire: z.infer<typeof WireMachine>): HostMachine => ({
   region: wire.region ?? '',
   version: wire.instance_id ?? wire.version ?? '',
   createdAt: toTimestampOrNull(wire.created_at),
+  updatedAt: toTimestampOrNull(wire.updated_at),
   metadata: wire.config?.metadata ?? {},
   checks: (wire.checks ?? []).map((check) => ({
     name: check.name ?? '',
@@ -67,6 +69,7 @@ const toOrgMachine = (wire: z.infer<typeof WireOrgMachine>): OrgMachine => ({
   state: wire.state,
   region: wire.region ?? '',
   createdAt: toTimestampOrNull(wire.created_at),
+  updatedAt: toTimestampOrNull(wire.updated_at),
   metadata: wire.config?.metadata ?? {},
 });
 
@@ -98,10 +101,24 @@ export const OutcomeAnswer = z
     exitCode: wire.exit_signal ? 128 + wire.exit_signal : (wire.exit_code ?? 0),
   }));
 
+const WireOrgVolume = WireVolume.extend({ app_name: text });
+
+export const OrgVolumesAnswer = z
+  .object({
+    volumes: z.array(WireOrgVolume).nullish(),
+    next_cursor: text,
+    error_regions: z.array(z.string()).nullish(),
+  })
+  .transform((wire): OrgVolumes => ({
+    volumes: (wire.volumes ?? []).map((volume) => ({ ...toVolume(volume), appName: volume.app_name ?? '' })),
+    nextCursor: wire.next_cursor || null,
+    errorRegions: wire.error_regions ?? [],
+  }));
+
 /** The field is written both ways in the field. */
 export const SecretsAnswer = z
   .object({ version: z.number().optional(), Version: z.number().optional() })
   .transform((answer) => answer.version ?? answer.Version)
   .pipe(z.number().int());
-/** null where there is no such resource. */
-export const RefusalAnswer = z.object({ status: z.string().optional() });
+
+export const RefusalAnswer = z.object({ error: text, status: text });

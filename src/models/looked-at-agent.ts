@@ -1,0 +1,35 @@
+import type { Db } from '../db/knex.js';
+import { Agent } from './agent.js';
+import { unheld } from './observed-agent.js';
+
+/** Agents whose machines are due for a single look have not had one for this long. */
+const STALE = '5 minutes';
+
+const withMachine = (db: Db) => unheld(Agent.query(db)).whereNotNull('hostMachineId').where('status', '<>', 'offline');
+
+/** Agents that should be online, whose machine runs and whose gateway did not answer last time; the longest waiting first. */
+export const listUnready = async (db: Db, limit: number): Promise<Agent[]> =>
+  withMachine(db)
+    .where({ status: 'error', desiredStatus: 'online', gatewayReady: false })
+    .whereNotNull('machine')
+    .whereRaw(`machine ->> 'state' not in ('stopped', 'suspended', 'failed', 'launch_failed')`)
+    .orderByRaw('machine_seen_at nulls first')
+    .limit(limit);
+
+/** Agents whose machine was looked at longest ago, for what no list shows: its checks, and whether its gateway answers. */
+export const listStale = async (db: Db, limit: number): Promise<Agent[]> =>
+  withMachine(db)
+    .where({ status: 'online' })
+    .whereRaw(`(machine_seen_at is null or machine_seen_at < now() - interval '${STALE}')`)
+    .orderByRaw('machine_seen_at nulls first')
+    .limit(limit);
+
+/** Agents with a machine that is not known to be gone, by id after `after`, except those looked at a moment ago. */
+export const listWithMachine = async (db: Db, after: string, limit: number): Promise<Agent[]> =>
+  unheld(Agent.query(db))
+    .whereNotNull('hostMachineId')
+    .whereNotNull('machine')
+    .whereRaw(`(machine_seen_at is null or machine_seen_at < now() - interval '${STALE}')`)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(limit);
