@@ -3,7 +3,7 @@ import type { Job } from '../../src/contract/shapes/job.js';
 import type { ACaller, Reply } from '../support/a-caller.js';
 import { faultAt, type PlannedFault } from './host-calls.js';
 import type { Verb } from './plan.js';
-import { type Armed, aSubject, type Subject } from './subject.js';
+import { type Armed, aSubject, disarm, type Subject } from './subject.js';
 import { brokenRows, livingTokens } from './tokens.js';
 import type { World } from './world.js';
 
@@ -51,13 +51,16 @@ export class Actor {
   }
 
   arm(armed: Armed, subject: Subject): void {
-    armed.before += armed.at?.injected() ?? 0;
-    armed.at?.remove();
     const { fault } = armed;
+    disarm(armed);
+    const times = fault.times - armed.before;
+    if (times <= 0) return; // struck just now
     subject.capacityRefused ||= fault.mode === 'capacity';
     subject.volumeTwice ||= fault.mode === 'twice' && fault.call === 'volume.create';
     this.note(`fault ${nameOf(fault)} at ${subject.letter}`);
-    armed.at = this.world.stack.host.fault(faultAt({ ...fault, times: fault.times - armed.before }, subject.id));
+    const { host } = this.world.stack;
+    armed.at = host.fault(faultAt({ ...fault, times }, subject.id));
+    if (fault.also) armed.also = host.fault(faultAt(fault.also, subject.id));
   }
 
   async act(verb: Verb, subject: Subject | undefined): Promise<void> {
@@ -190,4 +193,5 @@ export class Actor {
   }
 }
 
-export const nameOf = ({ call, mode, times }: PlannedFault): string => `${mode} ×${times} at ${call}`;
+const nameOf = ({ call, mode, times, also }: PlannedFault): string =>
+  `${mode} ×${times} at ${call}${also ? `, with ${nameOf(also)}` : ''}`;

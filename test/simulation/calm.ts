@@ -3,7 +3,7 @@ import { expectedOf, unexcused } from './model.js';
 import type { Plan } from './plan.js';
 import { judge } from './oracle.js';
 import { bringOnline } from './pursue.js';
-import type { Subject } from './subject.js';
+import { disarm, type Subject } from './subject.js';
 import { livingRows, livingTokens } from './tokens.js';
 
 const RECONCILE_TRIES = 5;
@@ -11,7 +11,7 @@ const RECONCILE_TRIES = 5;
 /** No trouble any more: everything must converge, come online, and go without a trace. */
 export const calmDown = async (actor: Actor, { calm }: Plan): Promise<void> => {
   actor.note('calm: the host behaves');
-  for (const { at } of actor.armed) at?.remove();
+  for (const armed of actor.armed) disarm(armed);
   await actor.backgroundDone();
   for (const subject of actor.subjects) await excuse(actor, subject);
   await reconcileWholly(actor);

@@ -51,8 +51,10 @@ export const hostCalls = {
     route: 'provision',
     method: 'POST',
     path: (app) => `/apps/${app}/volumes$`,
-    modes: [...effectModes, 'twice', 'twice', 'timeout-after', 'capacity'],
+    modes: [...effectModes, 'twice', 'twice', 'timeout-after', 'capacity', 'capacity'],
   },
+  /** Of the second of two volumes: nothing else of a provision that succeeds deletes one. */
+  'volume.delete': { route: 'provision', method: 'DELETE', path: (app) => `/apps/${app}/volumes/[^/]+$`, modes: [] },
   'secrets.set': {
     route: 'start',
     method: 'POST',
@@ -64,7 +66,7 @@ export const hostCalls = {
     route: 'provision',
     method: 'POST',
     path: (app) => `/apps/${app}/machines$`,
-    modes: [...effectModes, ...effectModes, 'timeout-after', 'capacity'],
+    modes: [...effectModes, ...effectModes, 'timeout-after', 'capacity', 'capacity'],
   },
   'machine.look': { route: 'start', method: 'GET', path: (app) => `/apps/${app}/machines/[^/]+$`, modes: lookModes },
   'machine.update': {
@@ -107,7 +109,10 @@ export const hostCalls = {
 } as const satisfies Record<string, HostCall>;
 
 export type HostCallName = keyof typeof hostCalls;
-export const hostCallNames = Object.keys(hostCalls) as HostCallName[]; // the keys of the record above
+
+/** Those that faults are planned for. */
+export const hostCallNames = (Object.keys(hostCalls) as HostCallName[]) // the keys of the record above
+  .filter((name) => hostCalls[name].modes.length > 0);
 
 export const hostCall = (name: HostCallName): HostCall => hostCalls[name];
 
@@ -118,10 +123,12 @@ export interface PlannedFault {
   delayMs?: number;
   retryAfter?: number;
   status?: number;
+  /** Waits beside it and is not counted: a call that only this fault leads to. */
+  also?: PlannedFault;
 }
 
 /** The fault as the stand-in takes it, at the calls for this agent. */
-export const faultAt = ({ call, mode, ...rest }: PlannedFault, agentId: string): Fault => {
+export const faultAt = ({ call, mode, also: _also, ...rest }: PlannedFault, agentId: string): Fault => {
   const { method, path, namedInBody } = hostCall(call);
   const app = appNameOf(agentId);
   const match = { method, path: `/${path(app)}/`, ...(namedInBody ? { body: `"${app}"` } : {}) };

@@ -5,7 +5,7 @@ import type { SimulatedMode } from './host-calls.js';
 import { effectsOf } from './oracle.js';
 import { makePlan } from './plan.js';
 import { meetPlan } from './pursue.js';
-import { type Armed, injectedBy } from './subject.js';
+import { type Armed, disarm, injectedBy } from './subject.js';
 import type { World } from './world.js';
 
 export interface Verdict {
@@ -49,7 +49,7 @@ export const runSeed = async (world: World, seed: number): Promise<Verdict> => {
   } catch (error) {
     actor.violation(`the seed broke off: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   }
-  for (const { at } of actor.armed) at?.remove();
+  for (const armed of actor.armed) disarm(armed);
   const planned = actor.armed.reduce((sum, { fault }) => sum + fault.times, 0);
   const injected = actor.armed.reduce((sum, armed) => sum + injectedBy(armed), 0);
   const missed = actor.armed.filter((armed) => injectedBy(armed) < armed.fault.times);

@@ -1,5 +1,12 @@
 import { seeded } from '../support/seeded.js';
-import { hostCall, hostCallNames, type PlannedFault, type Route, type SimulatedMode } from './host-calls.js';
+import {
+  hostCall,
+  hostCallNames,
+  type HostCallName,
+  type PlannedFault,
+  type Route,
+  type SimulatedMode,
+} from './host-calls.js';
 
 export type Verb =
   | 'create'
@@ -41,7 +48,7 @@ const verbs: Weighted<Verb> = [
   ['start', 5],
   ['stop', 5],
   ['clone', 2],
-  ['delete', 3],
+  ['delete', 4],
   ['cancel', 4],
   ['reconcile', 2],
   ['power-cut', 1],
@@ -60,9 +67,13 @@ const routes: Partial<Record<Verb, readonly Route[]>> = {
   reconcile: ['reconcile'],
 };
 /** Of the steps that can have a fault. */
-const FAULTY_SHARE = 0.5;
+const FAULTY_SHARE = 0.6;
 /** A silent host costs 20 s each time, at a machine's creation 45. */
-const SILENCE_SHARE = 0.3;
+const SILENCE_SHARE = 0.6;
+/** Of second volumes, whose removal fails, too. */
+const BOTCHED_SHARE = 0.6;
+/** Of the steps after a delay. */
+const AIMED_SHARE = 0.5;
 const LONGEST_DELAY_MS = 2_500;
 
 /** Decides by the seed alone. */
@@ -83,11 +94,23 @@ export const makePlan = (seed: number): Plan => {
     return mode !== 'timeout-after' || next() < SILENCE_SHARE ? mode : 'reset-after';
   };
 
+  /** What creates is where most can go wrong. */
+  const weightOf = (name: HostCallName): number => (name.endsWith('.create') ? 2.5 : 1);
+
   const faultFor = (verb: Verb): PlannedFault | undefined => {
     const wanted = routes[verb];
     if (!wanted || next() > FAULTY_SHARE) return undefined;
-    const call = oneOf(hostCallNames.filter((name) => wanted.includes(hostCall(name).route)));
+    const fitting = hostCallNames.filter((name) => wanted.includes(hostCall(name).route));
+    const call = weighted(fitting.map((name) => [name, weightOf(name)] as const));
     const mode = modeFor(hostCall(call).modes);
+    if (mode === 'twice' && call === 'volume.create' && next() < BOTCHED_SHARE) {
+      const also = {
+        call: 'volume.delete',
+        mode: oneOf(['error-before', 'error-after', 'reset-after'] as const),
+        times: 1,
+      } as const;
+      return { call, mode, times: 1, also };
+    }
     if (mode === 'capacity') return { call, mode, times: call === 'volume.create' ? 1 + below(2) : 1 };
     if (mode === 'delay') return { call, mode, times: 1, delayMs: 100 + below(LONGEST_DELAY_MS) };
     if (mode === 'rate-limit') return { call, mode, times: 1, retryAfter: 1 + below(2) };
@@ -110,7 +133,13 @@ export const makePlan = (seed: number): Plan => {
   };
 
   const steps = [step('create', 0), step('provision', 0)];
-  for (let left = 6 + below(8); left > 0; left--) steps.push(step(weighted(verbs), below(60)));
+  for (let left = 6 + below(8); left > 0; left--) {
+    // While the host takes its time is the moment to change one's mind.
+    const { fault, pick } = steps.at(-1) ?? {};
+    const isAimed = fault?.delayMs !== undefined && next() < AIMED_SHARE;
+    const then = isAimed ? step(oneOf(['delete', 'cancel', 'stop']), pick ?? 0) : step(weighted(verbs), below(60));
+    steps.push(isAimed ? { ...then, gapMs: 50 + below((fault?.delayMs ?? 0) + 300) } : then);
+  }
   const calm = Array.from({ length: 8 }, () => oneOf(['stop', 'delete', 'keep'] as const));
   return { seed, steps, calm };
 };

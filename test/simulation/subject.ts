@@ -22,9 +22,20 @@ export interface Armed {
   at?: AddedFault;
   /** How often it struck where it waited before. */
   before: number;
+  /** What waits beside it. */
+  also?: AddedFault;
 }
 
 export const injectedBy = ({ at, before }: Armed): number => before + (at?.injected() ?? 0);
+
+/** Takes the fault back; what it did so far counts. */
+export const disarm = (armed: Armed): void => {
+  armed.before = injectedBy(armed);
+  armed.at?.remove();
+  armed.also?.remove();
+  delete armed.at;
+  delete armed.also;
+};
 
 export const aSubject = (id: string, count: number): Subject => ({
   letter: String.fromCodePoint(65 + (count % 26)),
