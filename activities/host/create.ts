@@ -141,11 +141,13 @@ export const makeCreateActivities = (deps: HostDeps) => {
 
     createHostVolume: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
-      if (agent.hostVolumeId !== null) return;
-      if ((await volumesOf(agent, signal)).length === 0) await createVolume(agent, signal);
-      // Names are not unique at the host: look again, keep one, remove what a lost reply left beside it.
+      const known = agent.hostVolumeId;
+      if (known === null && (await volumesOf(agent, signal)).length === 0) await createVolume(agent, signal);
+      // Names are not unique at the host: look again, keep one, remove what a lost reply left beside it. An attempt that failed at
+      // the removal has stored the one it keeps.
       const volumes = await volumesOf(agent, signal);
-      const volume = chooseVolume(volumes);
+      const volume = known === null ? chooseVolume(volumes) : volumes.find(({ id }) => id === known);
+      if (!volume && known !== null) return; // lost: not this step's to replace
       if (!volume) throw new VendorError('upstream_failed', 'host: the new volume is not listed', { retryable: true });
       await changeHeldAgent(db, input.jobId, agent.id, { hostVolumeId: volume.id, region: volume.region });
       for (const other of volumes)
