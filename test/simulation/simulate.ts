@@ -1,4 +1,4 @@
-import { type SimulatedMode } from './host-calls.js';
+import type { SimulatedMode } from './host-calls.js';
 import { judge } from './oracle.js';
 import { runSeed, type Verdict } from './one-seed.js';
 import { startWorld, type World } from './world.js';
@@ -42,8 +42,9 @@ export const simulate = async (options: SimulationOptions): Promise<Result> => {
   try {
     const verdicts: Verdict[] = [];
     let next = from;
+    const isOver = (): boolean => next >= from + seeds || interrupted?.aborted === true;
     const lane = async (): Promise<void> => {
-      while (next < from + seeds && interrupted?.aborted !== true) {
+      while (!isOver()) {
         const verdict = await runSeed(world, next++);
         verdicts.push(verdict);
         onVerdict(verdict);
