@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor } from './actor.js';
 import { expectedOf, unexcused } from './model.js';
-import type { Plan } from './plan.js';
+import { LONGEST_DELAY_MS, type Plan, plannedFaults } from './plan.js';
 import { judge } from './oracle.js';
 import { bringOnline } from './pursue.js';
 import { disarm, type Subject } from './subject.js';
@@ -9,9 +10,11 @@ import { livingRows, livingTokens } from './tokens.js';
 const RECONCILE_TRIES = 5;
 
 /** No trouble any more: everything must converge, come online, and go without a trace. */
-export const calmDown = async (actor: Actor, { calm }: Plan): Promise<void> => {
+export const calmDown = async (actor: Actor, plan: Plan): Promise<void> => {
+  const { calm } = plan;
   actor.note('calm: the host behaves');
   for (const armed of actor.armed) disarm(armed);
+  const quietAt = Date.now() + LONGEST_DELAY_MS;
   await actor.backgroundDone();
   for (const subject of actor.subjects) await excuse(actor, subject);
   await reconcileWholly(actor);
@@ -27,6 +30,8 @@ export const calmDown = async (actor: Actor, { calm }: Plan): Promise<void> => {
     }),
   );
   await Promise.all(actor.living.map((subject) => actor.finish('delete', subject)));
+  // What the host was slow about has happened by then.
+  if (plannedFaults(plan).some(({ mode }) => mode === 'delay')) await sleep(Math.max(0, quietAt - Date.now()));
   for (const subject of actor.subjects) await checkGone(actor, subject);
   await actor.checkRows();
 };

@@ -74,7 +74,9 @@ const SILENCE_SHARE = 0.6;
 const BOTCHED_SHARE = 0.6;
 /** Of the steps after a delay. */
 const AIMED_SHARE = 0.5;
-const LONGEST_DELAY_MS = 2_500;
+/** Longer than a cancel takes to arrive, shorter than a dead worker takes to be noticed. */
+export const LONGEST_DELAY_MS = 6_000;
+const SHORT_DELAY_MS = 2_000;
 
 /** Decides by the seed alone. */
 export const makePlan = (seed: number): Plan => {
@@ -112,7 +114,8 @@ export const makePlan = (seed: number): Plan => {
       return { call, mode, times: 1, also };
     }
     if (mode === 'capacity') return { call, mode, times: call === 'volume.create' ? 1 + below(2) : 1 };
-    if (mode === 'delay') return { call, mode, times: 1, delayMs: 100 + below(LONGEST_DELAY_MS) };
+    if (mode === 'delay')
+      return { call, mode, times: 1, delayMs: 100 + below(next() < 0.4 ? LONGEST_DELAY_MS - 100 : SHORT_DELAY_MS) };
     if (mode === 'rate-limit') return { call, mode, times: 1, retryAfter: 1 + below(2) };
     if (mode === 'error-before') return { call, mode, times: 1 + below(3), status: oneOf([500, 502, 503]) };
     if (mode === 'error-after') return { call, mode, times: 1, status: 500 };
@@ -138,7 +141,7 @@ export const makePlan = (seed: number): Plan => {
     const { fault, pick } = steps.at(-1) ?? {};
     const isAimed = fault?.delayMs !== undefined && next() < AIMED_SHARE;
     const then = isAimed ? step(oneOf(['delete', 'cancel', 'stop']), pick ?? 0) : step(weighted(verbs), below(60));
-    steps.push(isAimed ? { ...then, gapMs: 50 + below((fault?.delayMs ?? 0) + 300) } : then);
+    steps.push(isAimed ? { ...then, gapMs: 50 + below(Math.min(fault?.delayMs ?? 0, SHORT_DELAY_MS) + 300) } : then);
   }
   const calm = Array.from({ length: 8 }, () => oneOf(['stop', 'delete', 'keep'] as const));
   return { seed, steps, calm };
