@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../src/contract/shapes/job.js';
 import type { ACaller, Reply } from '../support/a-caller.js';
 import { faultAt, type PlannedFault } from './host-calls.js';
-import type { Verb } from './plan.js';
+import { NEWEST, type Verb } from './plan.js';
 import { type Armed, aSubject, disarm, type Subject } from './subject.js';
-import { brokenRows, livingTokens } from './tokens.js';
+import { brokenRows, livingRows, livingTokens } from './tokens.js';
 import type { World } from './world.js';
 
 type AgentVerb = 'provision' | 'start' | 'stop' | 'delete';
@@ -46,6 +46,7 @@ export class Actor {
 
   /** Now and then the one who is deleted is asked, too. */
   picked(pick: number): Subject | undefined {
+    if (pick === NEWEST) return this.living.at(-1);
     const from = pick % 10 === 9 || this.living.length === 0 ? this.subjects : this.living;
     return from[pick % from.length];
   }
@@ -158,7 +159,11 @@ export class Actor {
     await Promise.all(this.#background.splice(0));
   }
 
+  /** What must hold at every moment. */
   async checkRows(): Promise<void> {
+    for (const { letter, id, isDeleted } of this.subjects)
+      if (isDeleted)
+        for (const what of await livingRows(this.world, id)) this.violation(`${letter} is being deleted: ${what}`);
     for (const what of await brokenRows(
       this.world,
       this.subjects.map(({ id }) => id),

@@ -23,6 +23,8 @@ export interface Verdict {
   trace: string[];
 }
 
+const AIM_MS = 4_000;
+
 /** Lives one seed: trouble, then calm. Never throws. */
 export const runSeed = async (world: World, seed: number): Promise<Verdict> => {
   const began = Date.now();
@@ -30,7 +32,8 @@ export const runSeed = async (world: World, seed: number): Promise<Verdict> => {
   const actor = new Actor(world, await world.stack.user(`seed-${seed}`));
   let kills = 0;
   try {
-    for (const { gapMs, verb, pick, fault, kill } of plan.steps) {
+    for (const { gapMs, isAimed, verb, pick, fault, kill } of plan.steps) {
+      if (isAimed) await struck(actor.armed.at(-1));
       await sleep(gapMs);
       const subject = actor.picked(pick);
       if (fault) {
@@ -67,6 +70,12 @@ export const runSeed = async (world: World, seed: number): Promise<Verdict> => {
     wrong: actor.wrong,
     trace: [...actor.trace, ...effectLines(world, actor)],
   };
+};
+
+/** Waits until the fault has struck once; not for ever, it may wait where nothing comes by. */
+const struck = async (armed: Armed | undefined): Promise<void> => {
+  const until = Date.now() + AIM_MS;
+  while (armed && injectedBy(armed) === 0 && Date.now() < until) await sleep(20);
 };
 
 const countByMode = (armed: readonly Armed[]): Verdict['byMode'] => {

@@ -23,8 +23,10 @@ export type KilledWorker = 'host' | 'control' | 'host-background';
 export interface Step {
   /** Milliseconds after the answer to the step before. */
   gapMs: number;
+  /** The gap begins when the fault of the step before has struck. */
+  isAimed?: true;
   verb: Verb;
-  /** Which of the agents there are, modulo their number. */
+  /** Which of the agents there are, modulo their number; NEWEST is the last one. */
   pick: number;
   /** Armed on that agent just before. */
   fault?: PlannedFault;
@@ -73,7 +75,14 @@ const SILENCE_SHARE = 0.6;
 /** Of second volumes, whose removal fails, too. */
 const BOTCHED_SHARE = 0.6;
 /** Of the steps after a delay. */
-const AIMED_SHARE = 0.5;
+const AIMED_SHARE = 0.7;
+/** Of the steps, each of which becomes three. */
+const AMBUSH_SHARE = 0.1;
+/** A cancel has arrived after so long, or nearly. */
+const AMBUSH_MS = 3_000;
+/** Of the provisions: where there is surely something to create. */
+const NEW_SHARE = 0.6;
+export const NEWEST = -1;
 /** Longer than a cancel takes to arrive, shorter than a dead worker takes to be noticed. */
 export const LONGEST_DELAY_MS = 6_000;
 const SHORT_DELAY_MS = 2_000;
@@ -115,7 +124,7 @@ export const makePlan = (seed: number): Plan => {
     }
     if (mode === 'capacity') return { call, mode, times: call === 'volume.create' ? 1 + below(2) : 1 };
     if (mode === 'delay')
-      return { call, mode, times: 1, delayMs: 100 + below(next() < 0.4 ? LONGEST_DELAY_MS - 100 : SHORT_DELAY_MS) };
+      return { call, mode, times: 1, delayMs: 100 + below(next() < 0.5 ? LONGEST_DELAY_MS - 100 : SHORT_DELAY_MS) };
     if (mode === 'rate-limit') return { call, mode, times: 1, retryAfter: 1 + below(2) };
     if (mode === 'error-before') return { call, mode, times: 1 + below(3), status: oneOf([500, 502, 503]) };
     if (mode === 'error-after') return { call, mode, times: 1, status: 500 };
@@ -135,13 +144,43 @@ export const makePlan = (seed: number): Plan => {
     return { gapMs: gap(), verb, pick, ...(fault ? { fault } : {}), ...(kill ? { kill } : {}) };
   };
 
-  const steps = [step('create', 0), step('provision', 0)];
-  for (let left = 6 + below(8); left > 0; left--) {
-    // While the host takes its time is the moment to change one's mind.
-    const { fault, pick } = steps.at(-1) ?? {};
-    const isAimed = fault?.delayMs !== undefined && next() < AIMED_SHARE;
-    const then = isAimed ? step(oneOf(['delete', 'cancel', 'stop']), pick ?? 0) : step(weighted(verbs), below(60));
-    steps.push(isAimed ? { ...then, gapMs: 50 + below(Math.min(fault?.delayMs ?? 0, SHORT_DELAY_MS) + 300) } : then);
+  /** Someone changes their mind while the host is slow about what creates or starts. */
+  const ambush = (): Step[] => {
+    const isProvision = next() < 0.65;
+    const call = isProvision
+      ? oneOf(['app.create', 'app.create', 'volume.create', 'secrets.set', 'machine.create', 'gateway'] as const)
+      : oneOf(['secrets.set', 'machine.update', 'machine.start', 'machine.start', 'gateway'] as const);
+    const fault = { call, mode: 'delay', times: 1, delayMs: AMBUSH_MS + below(LONGEST_DELAY_MS - AMBUSH_MS) } as const;
+    const first: Step[] = isProvision
+      ? [{ ...step(oneOf(['create', 'clone'] as const), below(60)), gapMs: gap() }]
+      : [{ gapMs: gap(), verb: 'stop', pick: NEWEST }];
+    return [
+      ...first,
+      {
+        gapMs: isProvision ? below(200) : 1_500 + below(1_000),
+        verb: isProvision ? 'provision' : 'start',
+        pick: NEWEST,
+        fault,
+      },
+      { gapMs: below(600), isAimed: true, verb: oneOf(['delete', 'delete', 'cancel', 'stop'] as const), pick: NEWEST },
+    ];
+  };
+
+  const steps = [step('create', 0), step('provision', NEWEST)];
+  for (let left = 5 + below(7); left > 0; left--) {
+    const { fault, pick = 0 } = steps.at(-1) ?? {};
+    if (fault?.delayMs !== undefined && next() < AIMED_SHARE) {
+      // While the host takes its time is the moment to change one's mind.
+      const aimed = step(oneOf(['delete', 'delete', 'cancel', 'stop'] as const), pick);
+      steps.push({ ...aimed, isAimed: true, gapMs: below(fault.delayMs / 2) });
+      continue;
+    }
+    if (next() < AMBUSH_SHARE) {
+      steps.push(...ambush());
+      continue;
+    }
+    const verb = weighted(verbs);
+    steps.push(step(verb, verb === 'provision' && next() < NEW_SHARE ? NEWEST : below(60)));
   }
   const calm = Array.from({ length: 8 }, () => oneOf(['stop', 'delete', 'keep'] as const));
   return { seed, steps, calm };

@@ -42,17 +42,22 @@ export const simulate = async (options: SimulationOptions): Promise<Result> => {
   try {
     const verdicts: Verdict[] = [];
     let next = from;
+    const interruption = new Promise<undefined>((resolve) =>
+      interrupted?.addEventListener('abort', () => resolve(undefined)),
+    );
     const isOver = (): boolean => next >= from + seeds || interrupted?.aborted === true;
     const lane = async (): Promise<void> => {
       while (!isOver()) {
-        const verdict = await runSeed(world, next++);
+        const verdict = await Promise.race([runSeed(world, next++), interruption]);
+        if (!verdict) return; // what is under way is given up
         verdicts.push(verdict);
         onVerdict(verdict);
       }
     };
     await Promise.all(Array.from({ length: Math.min(concurrency, seeds) }, lane));
     const byMode = sumModes(verdicts);
-    const wrong = [...(await leftAtTheEnd(world, verdicts)), ...notInjected(verdicts, byMode)];
+    const isWhole = interrupted?.aborted !== true;
+    const wrong = isWhole ? [...(await leftAtTheEnd(world, verdicts)), ...notInjected(verdicts, byMode)] : [];
     return { verdicts, wrong, byMode, kills: world.kills() };
   } finally {
     await world.close();
