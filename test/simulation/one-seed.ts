@@ -74,8 +74,8 @@ export const runSeed = async (world: World, seed: number): Promise<Verdict> => {
 
 /** Waits until the fault has struck once; not for ever, it may wait where nothing comes by. */
 const struck = async (armed: Armed | undefined): Promise<void> => {
-  const until = Date.now() + AIM_MS;
-  while (armed && injectedBy(armed) === 0 && Date.now() < until) await sleep(20);
+  if (!armed) return;
+  for (const until = Date.now() + AIM_MS; injectedBy(armed) === 0 && Date.now() < until;) await sleep(20);
 };
 
 const countByMode = (armed: readonly Armed[]): Verdict['byMode'] => {
