@@ -66,6 +66,9 @@ const checkAsExpected = async (actor: Actor, subject: Subject): Promise<void> =>
   actor.note(`${letter} is ${status}, expected ${expected.status.join(' or ')}`);
   if (!expected.status.includes(status))
     actor.violation(`${letter} is ${status}, not ${expected.status.join(' or ')}: ${JSON.stringify(reply.body)}`);
+  const hasError = reply.status === 200 && reply.body.lastError !== null;
+  if ((status === 'error' && !hasError) || (status === 'online' && hasError))
+    actor.violation(`${letter} is ${status} with the error ${JSON.stringify(reply.body.lastError)}`);
   const { host } = actor.world.stack;
   const machines = host.machinesOf(id);
   const running = machines.filter(({ state }) => state === 'started' || state === 'starting').length;

@@ -73,7 +73,8 @@ async function run({ trace, ...options }: Options): Promise<number> {
   if (interrupted.signal.aborted) say(`interrupted after ${result.verdicts.length} of ${options.seeds} seeds`);
   const seconds = ((Date.now() - began) / 1_000).toFixed(0);
   say(`${seconds} s`);
-  console.log(`${result.verdicts.length - failed.length} passed, ${failed.length} failed`);
   const isWhole = !interrupted.signal.aborted && result.wrong.length === 0;
+  const remark = isWhole ? '' : ', the run itself failed';
+  console.log(`${result.verdicts.length - failed.length} passed, ${failed.length} failed${remark}`);
   return failed.length === 0 && isWhole ? 0 : 1;
 }
