@@ -4,7 +4,7 @@ import type { ACaller, Reply } from '../support/a-caller.js';
 import { faultAt, type PlannedFault } from './host-calls.js';
 import { NEWEST, type Verb } from './plan.js';
 import { type Armed, aSubject, disarm, type Subject } from './subject.js';
-import { brokenRows, livingRows, livingTokens } from './tokens.js';
+import { brokenRows, livingRows, livingTokens } from './invariants.js';
 import type { World } from './world.js';
 
 type AgentVerb = 'provision' | 'start' | 'stop' | 'delete';

@@ -5,7 +5,7 @@ import { LONGEST_DELAY_MS, type Plan, plannedFaults } from './plan.js';
 import { judge } from './oracle.js';
 import { bringOnline } from './pursue.js';
 import { disarm, type Subject } from './subject.js';
-import { livingRows, livingTokens } from './tokens.js';
+import { livingRows, livingTokens } from './invariants.js';
 
 const RECONCILE_TRIES = 5;
 

@@ -54,6 +54,14 @@ export const brokenRows = async ({ stack: { db } }: World, agentIds: readonly st
         and a.status in ('provisioning', 'starting', 'stopping', 'updating', 'deleting')
         and not exists (select 1 from jobs j where j.id = a.active_job_id and j.finished_at is null)
      union all
+     select a.id || ' is ' || a.status || ' and ' || j.kind || ' (' || j.status || ') is its job' from agents a
+       join jobs j on j.id = a.active_job_id
+      where a.id = any(:agentIds)
+        and (j.finished_at is not null
+             or a.status <> case j.kind when 'agent.provision' then 'provisioning' when 'agent.start' then 'starting'
+                                        when 'agent.stop' then 'stopping' when 'agent.delete' then 'deleting'
+                                        else a.status end)
+     union all
      select j.id || ' (' || j.kind || ') is past its deadline' from jobs j
       where j.agent_id = any(:agentIds) and coalesce(j.finished_at, now()) > j.deadline_at + interval '30 s'`,
     { agentIds },
