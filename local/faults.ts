@@ -1,5 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { bodyOf } from './request-body.js';
 
 export const faultModes = [
   'error-before', // answers `status` without the effect
@@ -10,13 +11,14 @@ export const faultModes = [
   'rate-limit', // 429 with Retry-After, without the effect
   'malformed', // the effect happens, the answer is broken JSON
   'down', // the connection breaks before anything happens
+  'twice', // the request is delivered twice, one after the other; the second answer is the one that is sent
 ] as const;
 export type FaultMode = (typeof faultModes)[number];
 
 /** A way in which a stand-in is to misbehave, as the tests and `world fault` send it. */
 export interface Fault {
-  /** `path` is a part of the URL's path, or a regular expression written `/…/`. */
-  match?: { method?: string; path?: string };
+  /** `path` is a part of the URL's path, or a regular expression written `/…/`; `body` a part of the body's text (of requests to an API; what is only passed on is not read). */
+  match?: { method?: string; path?: string; body?: string };
   /** How often it strikes; 1 by default, until cleared when 0, or absent for `down` and `delay`. */
   times?: number;
   mode: FaultMode;
@@ -35,9 +37,16 @@ export interface InjectedFault extends Fault {
   injected: number;
 }
 
+/** One fault that was added, for who added it. */
+export interface AddedFault {
+  /** How often it has struck so far, also after its removal. */
+  injected(): number;
+  remove(): void;
+}
+
 export interface Faults {
   /** @throws Error saying what is wrong with the fault. */
-  add(fault: unknown): void;
+  add(fault: unknown): AddedFault;
   clear(): void;
   list(): InjectedFault[];
   /**
@@ -54,10 +63,12 @@ export interface Faults {
 
 export function makeFaults(): Faults {
   let faults: InjectedFault[] = [];
-  const take = (request: IncomingMessage, namedOnly: boolean): InjectedFault[] => {
+  const take = async (request: IncomingMessage, namedOnly: boolean): Promise<InjectedFault[]> => {
     const taken: InjectedFault[] = [];
-    for (const fault of faults) {
-      if (isSpent(fault) || !matches(fault, request, namedOnly)) continue;
+    const fitting = faults.filter((fault) => !isSpent(fault) && matches(fault, request, namedOnly));
+    const body = fitting.some(({ match }) => match?.body !== undefined) ? await textOf(request) : '';
+    for (const fault of fitting) {
+      if (isSpent(fault) || !body.includes(fault.match?.body ?? '')) continue;
       fault.injected += 1;
       taken.push(fault);
       if (fault.mode !== 'delay') break; // delays add up, of the rest only one can strike
@@ -65,11 +76,15 @@ export function makeFaults(): Faults {
     return taken;
   };
   return {
-    add: (fault) => void (faults = [...faults, { ...parseFault(fault), injected: 0 }]),
+    add: (fault) => {
+      const added = { ...parseFault(fault), injected: 0 };
+      faults = [...faults, added];
+      return { injected: () => added.injected, remove: () => void (faults = faults.filter((one) => one !== added)) };
+    },
     clear: () => void (faults = []),
     list: () => faults.map((fault) => ({ ...fault })),
     async around(request, response, respond, options) {
-      const taken = take(request, options?.namedOnly ?? false);
+      const taken = await take(request, options?.namedOnly ?? false);
       for (const { delayMs } of taken) if (delayMs !== undefined) await sleep(delayMs);
       const fault = taken.at(-1);
       if (fault === undefined || fault.mode === 'delay') return respond();
@@ -93,6 +108,7 @@ async function strike(
   const release = holdBack(response);
   await respond();
   const { status } = release();
+  if (fault.mode === 'twice') return respond();
   if (fault.mode === 'reset-after') return void request.socket.resetAndDestroy();
   if (fault.mode === 'error-after') return answer(response, fault.status ?? 500, body);
   if (fault.mode === 'malformed') return answer(response, status, '{"id": "trunca');
@@ -118,6 +134,11 @@ function holdBack(response: ServerResponse): () => { status: number } {
 function answer(response: ServerResponse, status: number, body: unknown, headers: OutgoingHttpHeaders = {}): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+/** Empty when the request was cut off. */
+async function textOf(request: IncomingMessage): Promise<string> {
+  return (await bodyOf(request).catch(() => undefined))?.toString('utf8') ?? '';
 }
 
 function isSpent(fault: InjectedFault): boolean {
@@ -156,7 +177,7 @@ function parseFault(value: unknown): Fault {
     }
   }
   if (fault.mode === 'delay' && fault.delayMs === undefined) throw new Error('delay needs delayMs');
-  for (const name of ['method', 'path'] as const) {
+  for (const name of ['method', 'path', 'body'] as const) {
     const text = fault.match?.[name];
     if (text !== undefined && typeof text !== 'string') throw new Error(`match.${name} must be text`);
   }

@@ -28,9 +28,12 @@ world
 world
   .command('fault')
   .argument('<provider>', 'host, or clear to end all faults')
-  .argument('[json]', '{match?: {method?, path?}, times?, mode, status?, delayMs?, retryAfter?}')
+  .argument('[json]', '{match?: {method?, path?, body?}, times?, mode, status?, delayMs?, retryAfter?}')
   .description('makes a provider misbehave')
-  .addHelpText('after', `\nmodes: error-before error-after reset-after timeout-after delay rate-limit malformed down`)
+  .addHelpText(
+    'after',
+    `\nmodes: error-before error-after reset-after timeout-after delay rate-limit malformed down twice`,
+  )
   .action((provider: string, json?: string) => (provider === 'clear' ? clearFaultsVerb() : faultVerb(provider, json)));
 world
   .command('kill-machine')

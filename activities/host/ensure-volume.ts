@@ -42,11 +42,11 @@ export const makeVolumes = (deps: HostDeps) => {
 
   const ensureVolume = async (agent: Agent, jobId: string, signal: AbortSignal): Promise<Agent> => {
     if (mayHoldData(agent)) return requireVolume(agent, jobId, signal);
-    if (agent.hostVolumeId !== null) return agent;
     if ((await volumesOf(host, agent, signal)).length === 0) await create(agent, signal);
-    // Names are not unique at the host: look again, keep one, remove what a lost reply left beside it.
+    // Names are not unique at the host: look again, keep one, remove what a lost reply left beside it. An attempt that failed at
+    // the removal has stored the one it keeps.
     const volumes = await volumesOf(host, agent, signal);
-    const volume = chooseVolume(volumes);
+    const volume = volumes.find(({ id }) => id === agent.hostVolumeId) ?? chooseVolume(volumes);
     if (!volume) throw new VendorError('upstream_failed', 'host: the new volume is not listed', { retryable: true });
     const changed = await changeHeldAgent(db, jobId, agent.id, { hostVolumeId: volume.id, region: volume.region });
     for (const other of volumes)

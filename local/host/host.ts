@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeFaults, type Fault, type InjectedFault } from '../faults.js';
+import { type AddedFault, makeFaults, type Fault, type InjectedFault } from '../faults.js';
 import { openEffectLog, type Effect } from './effect-log.js';
 import { openFleet } from './fleet.js';
 import { isIngress, proxyToMachine } from './ingress.js';
@@ -50,7 +50,7 @@ export interface HostStandIn {
   close(): Promise<void>;
   effects(): Effect[];
   /** @throws Error for a fault that makes no sense. */
-  fault(fault: Fault): void;
+  fault(fault: Fault): AddedFault;
   faults(): InjectedFault[];
   clearFaults(): void;
   knobs: Knobs;

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { bodyOf } from '../request-body.js';
 import { Refusal } from './refusal.js';
 
 export interface Call {
@@ -27,8 +28,6 @@ interface Route {
   segments: string[];
   handle: Handler;
 }
-
-const MAX_BODY_BYTES = 1024 * 1024;
 
 /**
  * Answers requests from the table: 401, 404, 405 and broken bodies are dealt with here.
@@ -94,18 +93,11 @@ function decode(segment: string): string {
 }
 
 async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
-      bytes += chunk.length;
-      if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
-    }
-  } catch {
+  const bytes = await bodyOf(request).catch(() => {
     throw new Refusal(400, 'the request was cut off');
-  }
-  if (bytes > MAX_BODY_BYTES) throw new Refusal(413, 'request body too large');
-  const text = Buffer.concat(chunks).toString('utf8');
+  });
+  if (bytes === undefined) throw new Refusal(413, 'request body too large');
+  const text = bytes.toString('utf8');
   if (text === '') return {};
   let value: unknown;
   try {

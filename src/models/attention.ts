@@ -5,11 +5,16 @@ import { Job } from './job.js';
 /** As the index jobs_for_operators says it. */
 const NEEDS_OPERATOR = `(error ->> 'needsOperator') = 'true'`;
 
+/** A start, provision or deletion of the same agent that succeeded since: its owner has mended what the job left behind. */
+const MENDED = `later.agent_id = jobs.agent_id and later.id > jobs.id and later.status = 'succeeded'
+  and (later.kind = 'agent.delete' or later.kind in ('agent.start', 'agent.provision') and jobs.kind <> 'agent.delete')`;
+
 /** Jobs that wait for an operator, newest first, `limit` of those older than `before`. */
 export const listAttention = (db: Db, limit: number, before?: string): Promise<Job[]> =>
   Job.query(db)
     .whereRaw(NEEDS_OPERATOR)
     .whereNull('attendedAt')
+    .whereNotExists(db('jobs as later').whereRaw(MENDED))
     .modify((query) => {
       if (before !== undefined) query.where('id', '<', before);
     })

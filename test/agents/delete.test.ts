@@ -9,7 +9,7 @@ const stack = withStack(test);
 const wait = { headers: { prefer: 'wait=60' } };
 
 /** Holds up the host's answers to the calls of one agent, so that a job stays in the middle. */
-const slow = (id: string, path: string): void =>
+const slow = (id: string, path: string) =>
   stack().host.fault({ match: { path: `/${appNameOf(id)}${path}/` }, mode: 'delay', delayMs: 1_500, times: 1 });
 
 /** How an agent gets into each of its states. */

@@ -120,6 +120,24 @@ test('a rate limit is waited out for as long as the host asks', async (t) => {
   await assertOnline(t, ada, id, 'rate limited');
 });
 
+test('a volume made twice whose second one cannot be removed at once: one is left in the end', async (t) => {
+  t.timeout(60_000);
+  const ada = await stack().user();
+  const { id } = await ada.anAgent();
+  const path = `/apps/${appNameOf(id)}/volumes`;
+  stack().host.fault({ match: { method: 'POST', path }, mode: 'twice' });
+  const refusal = stack().host.fault({ match: { method: 'DELETE', path }, mode: 'error-before' });
+  const { body } = await ada.call('agents.provision', { id }, wait);
+  t.like(body, { ok: true, agent: { status: 'online' } }, JSON.stringify(body));
+  t.is(refusal.injected(), 1);
+  const side = hostSideOf(stack(), id);
+  t.is(side.count('volume.create'), 2);
+  t.deepEqual(
+    side.volumes.map((volume) => volume['id']),
+    [body.agent.hostVolumeId],
+  );
+});
+
 const full = {
   mode: 'error-before',
   status: 422,

@@ -43,6 +43,28 @@ test('a retry starts the work again, once, and says who asked and why', async (t
   t.like(audit.body.events[0], { action: 'job.retried', actor: { type: 'operator' }, reason: 'the key was wrong' });
 });
 
+test('what its owner has mended since is on the list no longer', async (t) => {
+  const [ada, olivia] = [await stack().user(), await stack().user(undefined, { role: 'operator' })];
+  const end = (jobId: string, status: 'failed' | 'succeeded') => {
+    const error = { code: 'vendor_misconfigured', message: 'refused', retryable: true, needsOperator: true };
+    const outcome = status === 'failed' ? { status, error } : { status };
+    return stack().db.transaction((trx) => settleJob(trx, jobId, outcome));
+  };
+  const mended = await aFailedJob(ada);
+  const again = await ada.call('agents.provision', { id: mended.agentId });
+  t.true((await waiting(olivia)).includes(mended.id), 'trying is not mending');
+  await end(again.body.job.id, 'succeeded');
+  t.false((await waiting(olivia)).includes(mended.id));
+
+  const { id } = await ada.anAgent();
+  const failed = await ada.call('agents.delete', { id });
+  await end(failed.body.job.id, 'failed');
+  t.true((await waiting(olivia)).includes(failed.body.job.id));
+  const deleted = await ada.call('agents.delete', { id });
+  await end(deleted.body.job.id, 'succeeded');
+  t.false((await waiting(olivia)).includes(failed.body.job.id));
+});
+
 test('a job resolved by hand leaves the list; a reason is asked', async (t) => {
   const [ada, olivia] = [await stack().user(), await stack().user(undefined, { role: 'operator' })];
   const job = await aFailedJob(ada);

@@ -103,3 +103,31 @@ test('a fault that makes no sense is refused', async (t) => {
   t.throws(() => host.fault({ mode: 'down', times: -1 }), { message: /times/ });
   t.throws(() => host.fault({ mode: 'down', match: { path: '/(/' } }));
 });
+
+test('twice delivers the request twice and sends the second answer', async (t) => {
+  const at = await aHost(t);
+  at.host.fault(on('twice'));
+  t.is((await create(at, 'one')).status, 422, 'the name is taken by the first delivery');
+  t.deepEqual(made(at), ['one']);
+  at.host.fault({ mode: 'twice', match: { method: 'POST', path: '/volumes$/' } });
+  const volume = { name: 'data', region: 'ams' };
+  const answer = await at.api('POST', '/v1/apps/one/volumes', volume);
+  t.is(answer.status, 200);
+  const [, first, second] = at.host.effects();
+  t.is(first?.action, 'volume.create');
+  t.is(second?.id, answer.body.id as string);
+});
+
+test('a fault is matched by a part of the body, counts for who added it, and is removed alone', async (t) => {
+  const at = await aHost(t);
+  const refuse = (name: string) =>
+    at.host.fault({ mode: 'error-before', times: 2, match: { path: '/v1/apps', body: `"${name}"` } });
+  const [one, two] = [refuse('one'), refuse('two')];
+  t.is((await create(at, 'three')).status, 201);
+  t.is((await create(at, 'two')).status, 500);
+  t.deepEqual([one.injected(), two.injected()], [0, 1]);
+  two.remove();
+  t.is((await create(at, 'two')).status, 201);
+  t.is((await create(at, 'one')).status, 500);
+  t.deepEqual([one.injected(), two.injected()], [1, 1]);
+});

@@ -7,7 +7,7 @@ import { migrations } from '../../src/db/migrations/index.js';
 const TEMPLATE_LOCK = 7_262_002;
 /** One template a run: a server may outlive it, and the next run may have other migrations of the same names. */
 const templateOf = (run: string): string => `acp_template_${run}_${migrations.length}`;
-const template = templateOf(process.env['TEST_RUN'] ?? 'x');
+const template = (): string => templateOf(process.env['TEST_RUN'] ?? 'x');
 
 export const adminUrl = (): string => {
   const url = process.env['TEST_DATABASE_URL'];
@@ -33,14 +33,15 @@ const asAdmin = async <T>(server: string, work: (client: pg.Client) => Promise<T
 
 /** Creates and migrates the template, once for all test processes. The caller holds the lock. */
 const ensureTemplate = async (client: pg.Client, server: string): Promise<void> => {
-  const { rowCount } = await client.query('select 1 from pg_database where datname = $1 and datistemplate', [template]);
+  const name = template();
+  const { rowCount } = await client.query('select 1 from pg_database where datname = $1 and datistemplate', [name]);
   if (rowCount) return;
-  await client.query(`drop database if exists ${template}`);
-  await client.query(`create database ${template}`);
-  const db = makeDb({ url: named(server, template), name: 'acp-test-template' });
+  await client.query(`drop database if exists ${name}`);
+  await client.query(`create database ${name}`);
+  const db = makeDb({ url: named(server, name), name: 'acp-test-template' });
   await migrate(db);
   await db.destroy();
-  await client.query(`alter database ${template} is_template true`);
+  await client.query(`alter database ${name} is_template true`);
 };
 
 /** Removes the template of a run from a server that outlives it. */
@@ -82,7 +83,7 @@ export const aDatabase = async (server = adminUrl()): Promise<TestDatabase> => {
     // Cloning needs the template to itself: one at a time.
     await client.query('select pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     await ensureTemplate(client, server);
-    await client.query(`create database ${name} template ${template}`);
+    await client.query(`create database ${name} template ${template()}`);
   });
   return testDatabase(name, server);
 };

@@ -65,6 +65,16 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
     }
   };
 
+  /**
+   * A call that makes or starts something is not let go of half-way: whoever cancels goes on to undo, and would not find what
+   * arrives at the host after that. It is waited for within its time-out; only one that has not begun is given up.
+   */
+  const untilAnswered = (request: VendorCall): VendorCall => {
+    const { signal, ...rest } = request;
+    signal?.throwIfAborted();
+    return rest;
+  };
+
   const app = (name: string): string => `/apps/${encodeURIComponent(name)}`;
   const machine = (name: string, id: string): string => `${app(name)}/machines/${encodeURIComponent(id)}`;
 
@@ -83,7 +93,8 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
     },
 
     async createApp(name, signal) {
-      await http.call({ method: 'POST', path: '/apps', body: { name, app_name: name, org_slug: org }, signal });
+      const body = { name, app_name: name, org_slug: org };
+      await http.call(untilAnswered({ method: 'POST', path: '/apps', body, signal }));
     },
 
     async deleteApp(name, signal) {
@@ -95,13 +106,10 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
 
     listVolumes: (name, signal) => call(VolumesAnswer, { method: 'GET', path: `${app(name)}/volumes`, signal }),
 
-    createVolume: (name, volume, signal) =>
-      call(VolumeAnswer, {
-        method: 'POST',
-        path: `${app(name)}/volumes`,
-        body: { name: volume.name, region: volume.region, size_gb: volume.sizeGb },
-        signal,
-      }),
+    createVolume: async (name, { name: volumeName, region, sizeGb }, signal) => {
+      const body = { name: volumeName, region, size_gb: sizeGb };
+      return call(VolumeAnswer, untilAnswered({ method: 'POST', path: `${app(name)}/volumes`, body, signal }));
+    },
 
     async deleteVolume(name, id, signal) {
       const path = `${app(name)}/volumes/${encodeURIComponent(id)}`;
@@ -110,14 +118,11 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
 
     listMachines: (name, signal) => call(MachinesAnswer, { method: 'GET', path: `${app(name)}/machines`, signal }),
 
-    createMachine: (name, { name: machineName, region, config, minSecretsVersion }, signal) =>
-      call(MachineAnswer, {
-        method: 'POST',
-        path: `${app(name)}/machines`,
-        body: { name: machineName, region, config, min_secrets_version: minSecretsVersion },
-        signal,
-        timeoutMs: 45_000,
-      }),
+    createMachine: async (name, { name: machineName, region, config, minSecretsVersion }, signal) => {
+      const body = { name: machineName, region, config, min_secrets_version: minSecretsVersion };
+      const path = `${app(name)}/machines`;
+      return call(MachineAnswer, untilAnswered({ method: 'POST', path, body, signal, timeoutMs: 45_000 }));
+    },
 
     findMachine: (name, id, signal) =>
       orAbsent(call(MachineAnswer, { method: 'GET', path: machine(name, id), signal })),
@@ -132,7 +137,7 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
       }),
 
     async startMachine(name, id, signal) {
-      await http.call({ method: 'POST', path: `${machine(name, id)}/start`, signal });
+      await http.call(untilAnswered({ method: 'POST', path: `${machine(name, id)}/start`, signal }));
     },
 
     async stopMachine(name, id, signal) {
