@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import test from 'ava';
 import type { Job } from '../../src/contract/shapes/job.js';
 import { withStack } from '../support/a-stack.js';
 import { appNameOf, assertNothingLeft, assertOneOfEach, hostSideOf } from '../support/host-side.js';
+import { resetWorkflow } from '../support/reset-workflow.js';
 import { until } from '../support/until.js';
 
 const stack = withStack(test);
@@ -16,23 +16,7 @@ test.after.always(() => connection.close());
 
 const wait = { headers: { prefer: 'wait=60' } };
 
-/** Resets the workflow of a job as an operator does in the Temporal UI: to its first or its last workflow task. */
-const reset = async (job: Job, to: 'first' | 'last'): Promise<void> => {
-  const handle = new Client({ connection }).workflow.getHandle(job.workflowId);
-  const { events } = await handle.fetchHistory();
-  const tasks = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes);
-  const task = to === 'first' ? tasks[0] : tasks.at(-1);
-  if (!task?.eventId) throw new Error('the workflow has done nothing yet');
-  const { runId } = await handle.describe();
-  await connection.workflowService.resetWorkflowExecution({
-    namespace: 'default',
-    workflowExecution: { workflowId: job.workflowId, runId },
-    reason: 'by hand',
-    requestId: randomUUID(),
-    workflowTaskFinishEventId: task.eventId,
-  });
-};
-
+const reset = (job: Job, to: 'first' | 'last'): Promise<void> => resetWorkflow(connection, job, to);
 const closed = (job: Job): Promise<unknown> =>
   until('the workflow has closed', async () => {
     const { status } = await new Client({ connection }).workflow.getHandle(job.workflowId).describe();
