@@ -24,6 +24,7 @@ export const calmDown = async (actor: Actor, plan: Plan): Promise<void> => {
     actor.living.map(async (subject, index) => {
       const fate = calm[index % calm.length] ?? 'keep';
       if (fate === 'keep') return;
+      if (fate === 'power-cut') return mustBeRepaired(actor, subject);
       const job = await actor.finish(fate, subject);
       if (job?.status !== 'succeeded') actor.violation(`${fate} of ${subject.letter} in the calm: ${job?.status}`);
       await checkAsExpected(actor, subject);
@@ -95,6 +96,15 @@ const mustComeOnline = async (actor: Actor, subject: Subject): Promise<void> => 
       `duplicate: ${subject.letter} has the volume ${agent.hostVolumeId}, the host ${volumes.join(', ')}`,
     );
   await checkAsExpected(actor, subject);
+};
+
+/** The reconciler notices a machine that stopped by itself, and a start leads out. */
+const mustBeRepaired = async (actor: Actor, subject: Subject): Promise<void> => {
+  await actor.act('power-cut', subject);
+  await reconcileWholly(actor);
+  const { status } = await actor.caller.agent(subject.id);
+  if (status !== 'error') actor.violation(`${subject.letter} is ${status} though its machine lost power`);
+  await mustComeOnline(actor, subject);
 };
 
 const checkGone = async (actor: Actor, subject: Subject): Promise<void> => {

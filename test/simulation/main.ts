@@ -51,6 +51,7 @@ try {
   } else throw error;
 } finally {
   for (const stop of stops.toReversed()) await stop();
+  if (interrupted.signal.aborted) process.exit(); // seeds that were given up still wait
 }
 
 async function run({ trace, ...options }: Options): Promise<number> {

@@ -39,7 +39,7 @@ export interface Plan {
   seed: number;
   steps: Step[];
   /** What becomes of the agents in the calm phase, in turn; all are deleted in the end. */
-  calm: ('stop' | 'delete' | 'keep')[];
+  calm: ('stop' | 'delete' | 'keep' | 'power-cut')[];
 }
 
 type Weighted<T> = readonly (readonly [T, number])[];
@@ -182,7 +182,7 @@ export const makePlan = (seed: number): Plan => {
     const verb = weighted(verbs);
     steps.push(step(verb, verb === 'provision' && next() < NEW_SHARE ? NEWEST : below(60)));
   }
-  const calm = Array.from({ length: 8 }, () => oneOf(['stop', 'delete', 'keep'] as const));
+  const calm = Array.from({ length: 8 }, () => oneOf(['stop', 'delete', 'keep', 'power-cut'] as const));
   return { seed, steps, calm };
 };
 
