@@ -115,7 +115,8 @@ test('what is signed for another purpose, or names nobody we could keep, opens n
   t.like(odd, { email: '', name: '' }, 'a profile is not worth refusing a person for');
 });
 
-test('a key that the provider withdraws is forgotten within a minute', async (t) => {
+// Serial, because it moves the clock of the whole file.
+test.serial('a key that the provider withdraws is forgotten within a minute', async (t) => {
   const [issuer, verify] = await make(t);
   const before = await issuer.token('ada');
   await verify(before);
