@@ -52,6 +52,20 @@ const overTls = { 'Strict-Transport-Security': 'max-age=31536000; includeSubDoma
 const headersFor = (publicUrl: string): Record<string, string> =>
   publicUrl.startsWith('https:') ? { ...safeHeaders, ...overTls } : safeHeaders;
 
+/** Behind a proxy that is not trusted all callers are one network, and share its budgets: said once. */
+const warnOfProxy = (log: Log) => {
+  let isSaid = false;
+  return (ctx: { get(name: string): string }, next: () => Promise<unknown>): Promise<unknown> => {
+    if (!isSaid && ctx.get('x-forwarded-for') !== '') {
+      isSaid = true;
+      log.warn(
+        'X-Forwarded-For is ignored: if a proxy of yours sets it, set TRUST_PROXY=on, or all callers share one budget',
+      );
+    }
+    return next();
+  };
+};
+
 /** The Koa application: named steps, top to bottom. */
 export const makeApp = ({
   deps,
@@ -70,6 +84,7 @@ export const makeApp = ({
     return next();
   });
   app.use(renderErrors(deps.log));
+  if (!trustProxy) app.use(warnOfProxy(deps.log));
   app.use(serveHealth(health));
   app.use(serveDocs(publicUrl));
   const guards = { authenticate: makeAuthenticate(recognize), limits: makeRateLimits(rateLimits) };

@@ -33,7 +33,7 @@ const admit = async (ctx: Ctx, endpoint: EndpointRecord, { authenticate, limits 
   if (endpoint.auth !== 'none') limits.requireFewBadTokens(ctx, network, token);
   const recognize = () => authenticate(endpoint.auth, authorization);
   const caller = await whileDatabaseAnswers(recognize).catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 401) limits.countBadToken(ctx, network);
+    if (error instanceof ApiError && error.status === 401) limits.countBadToken(ctx, network, token);
     throw error;
   });
   if (caller) {

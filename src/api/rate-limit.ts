@@ -34,8 +34,8 @@ export interface RateLimits {
   count(ctx: Ctx, endpoint: EndpointRecord, principal: string): void;
   /** Refuses a bearer never seen to be good when its network has sent too many bad ones: it is not even looked up. */
   requireFewBadTokens(ctx: Ctx, network: string, token: string): void;
-  /** Counts a bearer that was refused against its network. */
-  countBadToken(ctx: Ctx, network: string): void;
+  /** Counts a bearer that was refused against its network. One that was good before is told why, however many bad ones there are: it must learn that it has expired. */
+  countBadToken(ctx: Ctx, network: string, token: string): void;
   /** A bearer that was good: bad neighbours do not shut it out from now on. It is still looked up each time. Also one that was just given out. */
   noteGoodToken(token: string): void;
 }
@@ -83,8 +83,9 @@ export const makeRateLimits = (enabled: boolean): RateLimits => {
       const standing = bucketsOf('bad-token').look(network);
       if (!standing.ok) tell(ctx, 'bad-token', standing);
     },
-    countBadToken(ctx, network) {
-      tell(ctx, 'bad-token', bucketsOf('bad-token').take(network));
+    countBadToken(ctx, network, token) {
+      const taken = bucketsOf('bad-token').take(network);
+      if (!goodTokens.delete(nameOf(token))) tell(ctx, 'bad-token', taken);
     },
     noteGoodToken(token) {
       goodTokens.set(nameOf(token), true);

@@ -32,6 +32,11 @@ interface Patience {
   isStillAdmitted: () => Promise<boolean>;
 }
 
+const requireStillAdmitted = async (isStillAdmitted: () => Promise<boolean>): Promise<void> => {
+  if (!(await isStillAdmitted()))
+    throw new ApiError('unauthenticated', 'The token was revoked meanwhile.', { tokenSent: true });
+};
+
 /** Waits for the job if the caller prefers so, then renders the rows as they stand. */
 const sendRendered = async (
   ctx: Ctx,
@@ -52,8 +57,7 @@ const sendRendered = async (
         answer.hasWaited === true
           ? undefined
           : await deps.jobs.watch.untilFinished(jobId, seconds * 1_000, untilLeft(ctx));
-      if (!(await isStillAdmitted()))
-        throw new ApiError('unauthenticated', 'The token was revoked meanwhile.', { tokenSent: true });
+      await requireStillAdmitted(isStillAdmitted);
       if (job?.isFinished === true) status = 200;
       now = undefined;
     }
@@ -70,6 +74,7 @@ export const send = async (
   answer: AnyAnswer,
   patience: Patience,
 ): Promise<void> => {
+  if ('hasWaited' in answer && answer.hasWaited === true) await requireStillAdmitted(patience.isStillAdmitted);
   if ('events' in answer) return sendEvents(ctx, answer.events, { log: deps.log, ...patience });
   if ('view' in answer) return sendRendered(ctx, deps, endpoint, answer, patience);
   sendBody(ctx, endpoint, answer.status, answer.body);

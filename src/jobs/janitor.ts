@@ -8,7 +8,7 @@ const MOST_BITES = 50;
 
 /**
  * What has expired and may go, and by which column it is found. Expiry itself is a predicate wherever it matters; this only tidies.
- * Sessions are kept a while after their end, for the audit trail's readers.
+ * Sessions are kept a while after their end, for the audit trail's readers, and for as long as there are some that they let in.
  */
 const rubbish: { table: string; key: string; where: string }[] = [
   { table: 'idempotency_keys', key: 'ctid', where: `created_at < now() - interval '24 hours'` },
@@ -20,7 +20,8 @@ const rubbish: { table: string; key: string; where: string }[] = [
     key: 'id',
     where: `(revoked_at < now() - interval '90 days' or expires_at < now() - interval '90 days')
             and not exists (select 1 from device_logins d where d.family_id = token_families.id)
-            and not exists (select 1 from bootstrap_tokens b where b.family_id = token_families.id)`,
+            and not exists (select 1 from bootstrap_tokens b where b.family_id = token_families.id)
+            and not exists (select 1 from token_families f where f.opened_by = token_families.id)`,
   },
   { table: 'machine_calls', key: 'job_id', where: `expires_at < now()` },
   // Reading a log leaves a job each time, and nobody looks for it later.

@@ -1,26 +1,35 @@
 import type { Transaction } from 'objection';
 import { type RevokeReason, TokenFamily } from './token-family.js';
 
+/** A family and all that it let in, however far down, each locked. Dead ones too: what they let in may be alive. */
+const lockTree = async (trx: Transaction, id: string): Promise<string[]> => {
+  const { rows } = await trx.raw<{ rows: { id: string }[] }>(
+    `with recursive tree as (
+       select id from token_families where id = :id
+       union select f.id from token_families f join tree on f.opened_by = tree.id)
+     select id from token_families where id in (select id from tree) order by id for update`,
+    { id },
+  );
+  return rows.map((row) => row.id);
+};
+
 /**
- * Ends a family and all that its tokens have let in, and theirs: what a thief made of a stolen token goes with it. Returns those
- * that were alive, the family itself first.
+ * Ends a family and all that its tokens have let in, and theirs: what a thief made of a stolen token goes with it. Returns those that
+ * were alive, the family itself first. Looked at until a look finds no more than is locked: one that was being opened meanwhile held
+ * its opener's row, and nothing more is opened under a locked one.
  */
 export const endFamilyTree = async (trx: Transaction, id: string, reason: RevokeReason): Promise<TokenFamily[]> => {
-  const ended: TokenFamily[] = [];
-  // Again until nothing is found: a family that was being opened meanwhile held its opener's row, and is seen the next time round.
+  let tree = await lockTree(trx, id);
   for (;;) {
-    const { rows } = await trx.raw<{ rows: { id: string }[] }>(
-      `with recursive tree as (
-         select id from token_families where id = :id
-         union select f.id from token_families f join tree on f.opened_by = tree.id)
-       update token_families set revoked_at = now(), revoke_reason = :reason
-        where id in (select id from tree) and revoked_at is null
-       returning id`,
-      { id, reason },
-    );
-    if (rows.length === 0) break;
-    ended.push(...(await TokenFamily.query(trx).findByIds(rows.map((row) => row.id))));
+    const again = await lockTree(trx, id);
+    if (again.length === tree.length) break;
+    tree = again;
   }
+  const { rows } = await trx.raw<{ rows: { id: string }[] }>(
+    `update token_families set revoked_at = now(), revoke_reason = ? where id = any(?) and revoked_at is null returning id`,
+    [reason, tree],
+  );
+  const ended = await TokenFamily.query(trx).findByIds(rows.map((row) => row.id));
   return ended.toSorted((a, b) => Number(b.id === id) - Number(a.id === id));
 };
 

@@ -4,14 +4,22 @@ import { writeAudit } from './audit-event.js';
 import { gatewayTokenForMachine } from './gateway-token.js';
 import { Job } from './job.js';
 import type { KeyRing } from './key-ring.js';
-import { derivedToken } from './opaque-token.js';
-import { ensureRuntimeIdentity, putBootstrapToken } from './runtime-identity.js';
+import { derivedToken, hashToken } from './opaque-token.js';
+import { BootstrapToken, ensureRuntimeIdentity, putBootstrapToken } from './runtime-identity.js';
 
 /** What a machine is started with, as its environment names it. */
 export interface MachineCredentials {
   ACP_BOOTSTRAP_TOKEN: string;
   ACP_GATEWAY_TOKEN: string;
 }
+
+/** Of these tokens the one that the runtime was given, else the first. */
+const handedOver = async (trx: Transaction, runtimeId: string, tokens: string[]): Promise<string> => {
+  const known = await BootstrapToken.query(trx).where({ runtimeId }).whereIn('hash', tokens.map(hashToken)).first();
+  const token = tokens.find((one) => known?.hash.equals(hashToken(one))) ?? tokens[0];
+  if (token === undefined) throw new Error('there is no key');
+  return token;
+};
 
 /**
  * The bootstrap token of the job that starts the machine, and the gateway token. Derived from the job, so that an attempt believed dead,
@@ -25,7 +33,9 @@ export const makeMachineCredentials = async (
 ): Promise<MachineCredentials> => {
   const held = await heldAgentForUpdate(trx, jobId, agent.id);
   const runtime = await ensureRuntimeIdentity(trx, held, runtimeVersion);
-  const bootstrapToken = derivedToken(keys, keys.currentId, 'bootstrap', jobId, held.generation);
+  // Keys may change between two attempts: one that was handed over stays the one.
+  const possible = keys.ids.map((keyId) => derivedToken(keys, keyId, 'bootstrap', jobId, held.generation));
+  const bootstrapToken = await handedOver(trx, runtime.id, possible);
   if (await putBootstrapToken(trx, runtime.id, bootstrapToken)) {
     const job = await Job.query(trx).findById(jobId).throwIfNotFound();
     await writeAudit(trx, {

@@ -80,14 +80,17 @@ export const refreshFamily = async (
     .whereIn('kind', [...kinds])
     .forUpdate();
   if (!family) return 'unknown';
-  if (family.revokedAt !== null) return family.revokeReason === 'reuse' ? 'reused' : 'unknown';
   const { isExpired, inGrace } = await standingOf(trx, family);
-  if (isExpired) return 'expired';
-  if (family.refreshHash?.equals(hash)) return rotate(trx, keys, family);
+  const isRevoked = family.revokedAt !== null;
+  const dead = isRevoked ? (family.revokeReason === 'reuse' ? 'reused' : 'unknown') : 'expired';
+  if (family.refreshHash?.equals(hash)) return isRevoked || isExpired ? dead : rotate(trx, keys, family);
   const spent = await trx('spent_refresh_tokens').where({ hash }).first<{ generation: number }>('generation');
-  if (spent.generation === family.generation - 1 && family.usedAt === null && inGrace)
-    return keys.has(family.keyId) ? tokensOf(keys, family) : 'unknown'; // without its key the answer cannot be told again
-  return { ended: await endFamilyTree(trx, family.id, 'reuse') };
+  const isLostAnswer = spent.generation === family.generation - 1 && family.usedAt === null && inGrace;
+  if (isLostAnswer && !isRevoked && !isExpired) return keys.has(family.keyId) ? tokensOf(keys, family) : 'unknown'; // without its key the answer cannot be told again
+  // Also of a family that has ended: a thief may have logged out, and what they let in before that lives on.
+  if (isLostAnswer) return dead;
+  const ended = (await endFamilyTree(trx, family.id, 'reuse')).filter(({ id }) => !isExpired || id !== family.id);
+  return ended.length > 0 ? { ended } : dead;
 };
 
 /** Ends the family of a refresh token, of whatever generation. Returns it when this call ended it. */

@@ -44,6 +44,8 @@ export const exchangeBootstrapToken = async (
   { runtimeId, bootstrapToken, runtimeVersion }: { runtimeId: string; bootstrapToken: string; runtimeVersion: string },
 ): Promise<(RuntimeTokens & { isNew: boolean }) | undefined> => {
   if (!isToken('bootstrap', bootstrapToken)) return undefined;
+  // A wrong one locks nothing: whoever knows the id could hold the agent's row up.
+  if (!(await BootstrapToken.query(trx).findById(hashToken(bootstrapToken)).where({ runtimeId }))) return undefined;
   // Lock order everywhere: the agent, then what its machine authenticates with.
   const { agentId } = (await RuntimeIdentity.query(trx).findById(runtimeId).select('agentId')) ?? {};
   if (agentId === undefined) return undefined;

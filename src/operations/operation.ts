@@ -89,12 +89,12 @@ export interface Streamed {
 }
 
 export type Answer<Id extends EndpointId> =
-  | AnswerOf<Id>
+  | (AnswerOf<Id> & { hasWaited?: true })
   | Rendered<StatusOf<Id>>
   | (EndpointOf<Id> extends { events: true } ? Streamed : never);
 
 /** What the API sees of any endpoint's answer. */
-export type AnyAnswer = { status: number; body: unknown } | Rendered | Streamed;
+export type AnyAnswer = { status: number; body: unknown; hasWaited?: true } | Rendered | Streamed;
 
 /** One endpoint's work: decides, writes one transaction, starts a job. Knows nothing of HTTP but the status. */
 export type Operation<Id extends EndpointId> = (deps: Deps, call: Call<Id>) => Promise<Answer<Id>>;

@@ -32,6 +32,7 @@ test('headers have 10 s to arrive, a whole request 30 s', async (t) => {
   );
   t.is(headers.status, '408');
   t.true(headers.seconds > 9 && headers.seconds < 14);
+  t.is(body.status, '408');
   t.true(body.seconds > 28 && body.seconds < 35);
 });
 

@@ -108,3 +108,33 @@ test('the database refuses to alter the trail', async (t) => {
     await t.throwsAsync(Promise.resolve(db.raw(attempt)), { message: /append-only/ }, attempt);
   t.true((await db('audit_events').orderBy('id')).length >= before.length);
 });
+
+test('the trail is in the order of the database clock, whatever the clocks of the processes say', async (t) => {
+  const ada = await stack().user();
+  const userId = await idOf(ada);
+  const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute));
+  const ids = [3, 1, 4, 2].map((n) => `aud_0000000000000000000000000${n}`); // made by clocks that disagree
+  await stack()
+    .db('audit_events')
+    .insert(
+      ids.map((id, minute) => ({
+        id: `${id.slice(0, 20)}${userId.slice(-9)}${id.slice(-1)}`,
+        at: at(minute),
+        userId,
+        actorType: 'user',
+        actorId: userId,
+        action: `minute-${minute}`,
+        subjectType: 'user',
+        subjectId: userId,
+      })),
+    );
+  const seen: string[] = [];
+  let cursor: string | null = '';
+  while (cursor !== null) {
+    const query: Record<string, string | number> = { limit: 1, subject: userId, ...(cursor === '' ? {} : { cursor }) };
+    const { body }: Reply = await ada.call('audit.list', {}, { query });
+    seen.push(...body.events.map(({ action }: Event) => action));
+    cursor = body.nextCursor;
+  }
+  t.deepEqual(seen, ['minute-3', 'minute-2', 'minute-1', 'minute-0']);
+});

@@ -1,9 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import test from 'ava';
+import { holdOpener } from '../../src/models/family-tree.js';
+import { KeyRing } from '../../src/models/key-ring.js';
+import { openFamily } from '../../src/models/token-family.js';
 import { ACaller } from '../support/a-caller.js';
 import { approve, poll, refresh, signIn, startLogin } from '../support/a-device-login.js';
 import { isProblem } from '../support/a-problem.js';
 import { withStack } from '../support/a-stack.js';
+import { until } from '../support/until.js';
 
 const stack = withStack(test, { workers: false });
 
@@ -13,6 +17,15 @@ const aTokenOf = async (by: ACaller): Promise<{ caller: ACaller; id: string }> =
 };
 const currentId = async (by: ACaller): Promise<string> =>
   (await by.call('auth.sessions.list')).body.sessions.find((one: { current: boolean }) => one.current).id;
+/** So many wait for a row that somebody else holds. */
+const untilBlocked = (count: number): Promise<unknown> =>
+  until('they wait', async () => {
+    const { rows } = await stack().db.raw<{ rows: { waiting: number }[] }>(
+      `select count(*)::int as waiting from pg_stat_activity
+        where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`,
+    );
+    return (rows[0]?.waiting ?? 0) >= count;
+  });
 const opens = async (who: ACaller): Promise<boolean> => (await who.call('users.me')).status === 200;
 
 test('what a session let in ends with it when it is revoked, and what that let in too', async (t) => {
@@ -51,6 +64,42 @@ test('a refresh token used twice ends also what its session let in', async (t) =
   t.true(await opens(new ACaller(stack().url, body.accessToken)));
   isProblem(t, await refresh(stack().nobody(), refreshToken), 'token_reused');
   t.false(await opens(caller));
+});
+
+test('a thief who logs out before the owner comes back leaves nothing behind', async (t) => {
+  const ada = await stack().user();
+  const { refreshToken } = await signIn(stack(), ada);
+  const { body: stolen } = await refresh(stack().nobody(), refreshToken);
+  const thief = new ACaller(stack().url, stolen.accessToken);
+  const { caller } = await aTokenOf(thief);
+  await stack()
+    .nobody()
+    .call('auth.logout', {}, { body: { refreshToken: stolen.refreshToken } });
+  t.true(await opens(caller));
+  isProblem(t, await refresh(stack().nobody(), refreshToken), 'token_reused', 'the owner, with what was theirs');
+  t.false(await opens(caller));
+  const { events } = (await ada.call('audit.list', {}, { query: { action: 'session.ended_by_reuse' } })).body;
+  t.is(events.length, 1, 'of the token; its session had ended');
+  isProblem(t, await refresh(stack().nobody(), refreshToken), 'unauthenticated', 'and once is enough');
+});
+
+test('a session that was let in while its opener was logged out and revoked at once does not live on', async (t) => {
+  const ada = await stack().user();
+  const { device, refreshToken } = await signIn(stack(), ada);
+  const id = await currentId(device);
+  const opening = await stack().db.transaction();
+  t.true(await holdOpener(opening, id));
+  const { userId } = await stack().db('token_families').where({ id }).first();
+  const out = stack().nobody().call('auth.logout', {}, { body: { refreshToken } });
+  await untilBlocked(1);
+  const revoking = ada.call('auth.sessions.revoke', { id });
+  await untilBlocked(2);
+  const keys = new KeyRing(stack().env['ENCRYPTION_KEYS'] ?? '');
+  const facts = { kind: 'token', userId, name: 'x', scopes: ['*'], openedBy: id, lastsFor: '1 day' } as const;
+  const { accessToken } = await openFamily(opening, keys, { ...facts, scopes: [...facts.scopes] });
+  await opening.commit();
+  t.deepEqual([(await out).status, (await revoking).status], [200, 200]);
+  t.false(await opens(new ACaller(stack().url, accessToken)));
 });
 
 test('a device approved by a session that was revoked before the device came back is not let in', async (t) => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
 import type { ApiError, ErrorCode } from '../../src/contract/errors.js';
 import { makeOidc, type OidcOptions, type VerifyIdentity } from '../../src/providers/identity/oidc.js';
@@ -125,4 +128,24 @@ test.serial('a key that the provider withdraws is forgotten within a minute', as
   t.teardown(() => (Date.now = now));
   Date.now = () => now() + 61_000;
   await refused(t, verify(before), 'unauthenticated');
+});
+
+test('a provider that answers its discovery with trouble is no reason to throw the token away', async (t) => {
+  const [issuer] = await make(t);
+  const troubles: string[] = [];
+  const server = createServer((_request, response) => {
+    response.writeHead(503, { 'content-type': 'application/json' }).end('{"error":"upstream"}');
+  }).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // a TCP server has one
+  const verify = makeOidc({
+    issuer: `http://127.0.0.1:${port}`,
+    audience: issuer.audience,
+    algorithms: ['ES256'],
+    operatorSubjects: [],
+    onTrouble: (error) => void troubles.push(String(error)),
+  });
+  await refused(t, verify(await issuer.token('ada')), 'unavailable');
+  t.regex(troubles.join(), /answered 503/);
 });

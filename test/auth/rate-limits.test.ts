@@ -1,6 +1,7 @@
 import test from 'ava';
 import { randomToken } from '../../src/models/opaque-token.js';
 import { ACaller, type Reply } from '../support/a-caller.js';
+import { aNamedToken } from '../support/a-device-login.js';
 import { isProblem } from '../support/a-problem.js';
 import { aRuntime } from '../support/a-runtime.js';
 import { startStack, withStack } from '../support/a-stack.js';
@@ -107,6 +108,24 @@ test('bad tokens count against the network they come from; beyond its budget unk
   });
   t.is((await ada.call('agents.list', {}, from(2))).status, 200, 'one that was good before goes on');
   t.is((await eve.call('agents.list')).status, 200, 'elsewhere nothing has happened');
+});
+
+test('a bearer that has expired is told so, whatever its neighbours send', async (t) => {
+  const from = { headers: { 'x-forwarded-for': anAddress() } };
+  const ada = await stack().user();
+  const { caller, sessionId } = await aNamedToken(stack(), ada);
+  t.is((await caller.call('users.me', {}, from)).status, 200);
+  await stack().db('token_families').update({ expiresAt: stack().db.fn.now() }).where({ id: sessionId });
+  const mallory = () => new ACaller(stack().url, randomToken('userAccess')).call('agents.list', {}, from);
+  await many(160, mallory);
+  isProblem(t, await caller.call('users.me', {}, from), 'token_expired');
+  await until('once: from then on it is a bad one like others', async () => {
+    const [reply] = await Promise.all([
+      many(40, mallory).then(() => caller.call('users.me', {}, from)),
+      many(40, mallory),
+    ]);
+    return reply.status === 429;
+  });
 });
 
 test('who asks for what operators may is counted like anybody', async (t) => {

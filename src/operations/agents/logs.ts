@@ -42,5 +42,5 @@ export const logs: Operation<'agents.logs'> = async (deps, call) => {
   if (isNew) deps.jobs.start(job);
   const last = await deps.jobs.watch.untilFinished(job.id, call.waitMs || WAIT_MS, call.signal);
   if (!last?.isFinished) return { status: 202, view: 'okJob', ids: { jobId: job.id }, hasWaited: true };
-  return { status: 200, body: await shown(deps, last) };
+  return { status: 200, body: await shown(deps, last), hasWaited: true };
 };

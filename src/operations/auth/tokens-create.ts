@@ -26,7 +26,8 @@ export const tokensCreate: Operation<'auth.tokens.create'> = async ({ db, keys }
         throw new ApiError('conflict', `There are ${MOST} named tokens: revoke one first.`);
       const lastsFor = `${expiresInDays} days`;
       const openedBy = caller.sessionId;
-      if (!(await holdOpener(trx, openedBy))) throw new ApiError('unauthenticated', 'The session has ended.');
+      if (!(await holdOpener(trx, openedBy)))
+        throw new ApiError('unauthenticated', 'The session has ended.', { tokenSent: true });
       const facts = { kind: 'token', userId: caller.userId, name, scopes, address, openedBy, lastsFor } as const;
       const tokens = await openFamily(trx, keys, facts);
       const event = { action: 'session.opened', subjectType: 'session', subjectId: tokens.family.id };

@@ -56,7 +56,8 @@ const discover = async (issuer: string): Promise<URL> => {
   const response = await fetch(`${issuer}/.well-known/openid-configuration`, {
     signal: AbortSignal.timeout(DISCOVERY_TIMEOUT_MS),
   });
-  const found = Discovery.parse(await response.json());
+  const found = Discovery.safeParse(response.ok ? await response.json() : undefined).data;
+  if (!found) throw new Error(`the discovery document cannot be read: the provider answered ${response.status}`);
   if (found.issuer.replace(/\/$/, '') !== issuer.replace(/\/$/, ''))
     throw new Error(`the discovery document is of another issuer: ${found.issuer}`);
   return new URL(found.jwks_uri);
