@@ -3,7 +3,7 @@ import { log } from '@temporalio/activity';
 import type { Transaction } from 'objection';
 import { ApiError, isErrorCode } from '../src/contract/errors.js';
 import type { Db } from '../src/db/knex.js';
-import { Agent } from '../src/models/agent.js';
+import { Agent, NotHolder } from '../src/models/agent.js';
 import { Job } from '../src/models/job.js';
 import { pendingStep } from '../src/models/job-step.js';
 import { settleBrokenCall } from '../src/models/settle-call.js';
@@ -12,8 +12,10 @@ import { isRetryable, needsOperator } from '../src/rules/needs-operator.js';
 import { jobActivity, type StepInput } from './job-activity.js';
 
 export interface ClaimInput extends StepInput {
-  /** Seconds from now until the job must have ended. */
+  /** Seconds until the job must have ended, from now or, if another still holds the agent, from the end of the patience. */
   deadlineSeconds: number;
+  /** Seconds to wait for the job that holds the agent. */
+  patienceSeconds: number;
   steps: string[];
 }
 
@@ -52,17 +54,19 @@ const claim = async (trx: Transaction, input: ClaimInput): Promise<Claim> => {
   const agent = await Agent.query(trx).findById(input.agentId).forUpdate();
   const job = await Job.query(trx).findById(input.jobId).forUpdate();
   if (!agent || !job || job.isFinished) return 'ended';
+  const isFree = await hold(trx, agent, input.jobId, false);
+  const lastsSeconds = input.deadlineSeconds + (isFree ? 0 : input.patienceSeconds);
   if (job.status === 'queued') {
     await trx('jobs')
       .update({
         status: 'running',
         startedAt: trx.fn.now(),
-        deadlineAt: trx.raw('now() + make_interval(secs => ?)', [input.deadlineSeconds]),
+        deadlineAt: trx.raw('now() + make_interval(secs => ?)', [lastsSeconds]),
         steps: JSON.stringify(input.steps.map(pendingStep)),
       })
       .where({ id: input.jobId });
   }
-  return (await hold(trx, agent, input.jobId, false)) ? 'claimed' : 'busy';
+  return isFree ? 'claimed' : 'busy';
 };
 
 /** The code travels through workflow code, which knows no list: here it is checked against ours. */
@@ -110,6 +114,9 @@ export const makeControlActivities = ({ db }: { db: Db }) => ({
       const force = input.takeOver && Date.now() > until;
       const held = await db.transaction(async (trx) => {
         const agent = await Agent.query(trx).findById(input.agentId).forUpdate().throwIfNotFound();
+        const job = await Job.query(trx).findById(input.jobId).forUpdate();
+        // Settled meanwhile, as long overdue: it must not begin any more.
+        if (!job || job.isFinished) throw new NotHolder(`job ${input.jobId} has ended`);
         return hold(trx, agent, input.jobId, force);
       });
       if (held) return;

@@ -26,6 +26,9 @@ export interface JobOptions<Step extends string> {
   takeOver?: boolean;
 }
 
+/** What the job before may take to undo its work: two steps of six minutes each (workflows/activities.ts). */
+const UNDOING_SECONDS = 13 * 60;
+
 /**
  * The frame of every workflow: claims the job, keeps its deadline, undoes on failure and cancel, and ends the row whatever happens.
  * The deadline is a scope in here and no workflow timeout, which would kill the workflow without undoing anything.
@@ -49,19 +52,22 @@ export const asJob = async <Step extends string>(
 
   const { steps, takeOver = false } = options;
   const deadlineSeconds = patience(options.deadlineSeconds);
-  const patienceSeconds = patience(options.patienceSeconds ?? 300);
+  const patienceSeconds = patience(options.patienceSeconds ?? UNDOING_SECONDS);
   const claim = await CancellationScope.nonCancellable(() =>
-    control().claimJob({ jobId, agentId, deadlineSeconds, steps: [...steps] }),
+    control().claimJob({ jobId, agentId, deadlineSeconds, patienceSeconds, steps: [...steps] }),
   );
   if (claim === 'ended') return;
 
-  const { outcome, isFinal } = await withinDeadline(deadlineSeconds, async () => {
-    if (claim === 'busy') await controlWaits().awaitAgentFree({ jobId, agentId, patienceSeconds, takeOver });
-    await body({
-      step: async (name, activity, extra) => void (await run(name, activity, extra)),
-      undo: (name, activity, extra) => void undoings.unshift(() => run(name, activity, extra)),
-    });
-  });
+  const { outcome, isFinal } = await withinDeadline(
+    deadlineSeconds + (claim === 'busy' ? patienceSeconds : 0),
+    async () => {
+      if (claim === 'busy') await controlWaits().awaitAgentFree({ jobId, agentId, patienceSeconds, takeOver });
+      await body({
+        step: async (name, activity, extra) => void (await run(name, activity, extra)),
+        undo: (name, activity, extra) => void undoings.unshift(() => run(name, activity, extra)),
+      });
+    },
+  );
 
   await CancellationScope.nonCancellable(async () => {
     if (outcome.status !== 'succeeded')

@@ -118,6 +118,19 @@ export const listMachinesIfAny = async (
   }
 };
 
+/** The agent's machine as the host shows it now, by its id, else among those of its app; undefined when there is none. */
+export const findAgentMachine = async (
+  deps: Pick<HostDeps, 'host'>,
+  agent: Agent,
+  signal: AbortSignal,
+): Promise<HostMachine | undefined> => {
+  const app = appOf(agent);
+  const known =
+    agent.hostMachineId === null ? undefined : await deps.host.findMachine(app, agent.hostMachineId, signal);
+  if (known && !isGoing(known)) return known;
+  return pickMachine(agent, await listMachinesIfAny(deps, app, signal)) ?? known;
+};
+
 /** Gone already: nothing to do. */
 export const toleratingAbsence = (error: unknown): void => {
   if (!hasStatus(error, 404)) throw error;

@@ -1,4 +1,4 @@
-import { changeHeldAgent } from '../../src/models/agent.js';
+import { type Agent, changeHeldAgent } from '../../src/models/agent.js';
 import { VendorError } from '../../src/providers/vendor-error.js';
 import { volumeNameOf } from '../../src/rules/host-name.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
@@ -17,10 +17,18 @@ import {
 export const makeRemoveActivities = (deps: HostDeps) => {
   const { db, host } = deps;
 
+  /** Whether the agent's app is at the host. One that we made and may not look at is not gone: our token is wrong. */
+  const isThere = async (agent: Agent, signal: AbortSignal): Promise<boolean> => {
+    const found = await host.findApp(appOf(agent), signal);
+    if (found === 'taken' && agent.hostAppName !== null)
+      throw new VendorError('vendor_misconfigured', 'host: refused to show the app', { retryable: false });
+    return found === 'ours';
+  };
+
   /** Gone is when the host says so. */
-  const deleteAppUntilGone = async (app: string, signal: AbortSignal): Promise<void> => {
-    const found = await host.findApp(app, signal);
-    if (found !== 'ours') return;
+  const deleteAppUntilGone = async (agent: Agent, signal: AbortSignal): Promise<void> => {
+    const app = appOf(agent);
+    if (!(await isThere(agent, signal))) return;
     await readBackOnConflict(host.deleteApp(app, signal));
     if ((await host.findApp(app, signal)) === 'ours')
       throw new VendorError('conflict', 'host: the app is still there', { retryable: true });
@@ -45,7 +53,7 @@ export const makeRemoveActivities = (deps: HostDeps) => {
         return;
       }
       if (agent.provisionedAt !== null || agent.hostMachineId !== null) return;
-      await removeUnattached(agent.hostName, volumeNameOf(agent.id), signal);
+      await removeUnattached(agent, signal);
       await changeHeldAgent(db, input.jobId, agent.id, {
         hostAppName: null,
         hostVolumeId: null,
@@ -66,19 +74,20 @@ export const makeRemoveActivities = (deps: HostDeps) => {
     /** With the app its volumes go, and the data on them: only the deletion of the agent comes here. */
     deleteHostApp: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
-      await deleteAppUntilGone(appOf(agent), signal);
+      await deleteAppUntilGone(agent, signal);
       await changeHeldAgent(db, input.jobId, agent.id, { hostAppName: null, hostVolumeId: null, hostMachineId: null });
     }),
   };
 
   /** Volumes first, and only unattached ones: if one turns out to be in use, the app stays. */
-  async function removeUnattached(app: string, volumeName: string, signal: AbortSignal): Promise<void> {
-    if ((await host.findApp(app, signal)) !== 'ours') return;
+  async function removeUnattached(agent: Agent, signal: AbortSignal): Promise<void> {
+    const [app, volumeName] = [appOf(agent), volumeNameOf(agent.id)];
+    if (!(await isThere(agent, signal))) return;
     for (const volume of await host.listVolumes(app, signal)) {
       if (volume.attachedMachineId !== null || volume.name !== volumeName)
         throw new VendorError('conflict', 'host: a volume of the app is in use', { retryable: false });
       await readBackOnConflict(host.deleteVolume(app, volume.id, signal));
     }
-    await deleteAppUntilGone(app, signal);
+    await deleteAppUntilGone(agent, signal);
   }
 };

@@ -6,6 +6,7 @@ import { jobActivity, type StepInput } from '../job-activity.js';
 import {
   appOf,
   explainingCapacity,
+  findAgentMachine,
   type HostDeps,
   readBackOnConflict,
   seenOf,
@@ -115,11 +116,14 @@ export const makeRunActivities = (deps: HostDeps) => {
       });
     }),
 
-    /** Asks the host to stop the agent's machine. Already stopped or gone is success. */
+    /** Asks the host to stop the agent's machine, also one that it has moved. Already stopped or gone is success. */
     stopHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const agent = await toAgent(deps, input);
-      if (agent.hostMachineId === null) return;
-      await readBackOnConflict(host.stopMachine(appOf(agent), agent.hostMachineId, signal)).catch(toleratingAbsence);
+      const machine = await findAgentMachine(deps, agent, signal);
+      if (!machine) return;
+      if (machine.id !== agent.hostMachineId)
+        await changeHeldAgent(db, input.jobId, agent.id, { hostMachineId: machine.id, ...seenOf(machine) });
+      await readBackOnConflict(host.stopMachine(appOf(agent), machine.id, signal)).catch(toleratingAbsence);
     }),
 
     awaitMachineStopped: jobActivity(db, async (input: AwaitInput, { signal, note }): Promise<void> => {
@@ -127,8 +131,7 @@ export const makeRunActivities = (deps: HostDeps) => {
       const app = appOf(agent);
       const until = Date.now() + input.patienceSeconds * 1_000;
       for (;;) {
-        const machine =
-          agent.hostMachineId === null ? undefined : await host.findMachine(app, agent.hostMachineId, signal);
+        const machine = await findAgentMachine(deps, agent, signal);
         if (!machine || stillStates.has(machine.state)) {
           await changeHeldAgent(db, input.jobId, agent.id, {
             ...(machine ? seenOf(machine) : { machine: null }),

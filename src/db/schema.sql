@@ -233,6 +233,7 @@ CREATE UNIQUE INDEX agents_host_name_key ON public.agents USING btree (host_name
 CREATE INDEX agents_of_user ON public.agents USING btree (user_id, id DESC) WHERE (deleted_at IS NULL)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (id)
 CREATE INDEX agents_under_way ON public.agents USING btree (updated_at) WHERE ((deleted_at IS NULL) AND ((active_job_id IS NOT NULL) OR (holder_job_id IS NOT NULL) OR (status = ANY (ARRAY['provisioning'::text, 'starting'::text, 'stopping'::text, 'updating'::text, 'deleting'::text]))))
+CREATE INDEX agents_unready ON public.agents USING btree (machine_seen_at NULLS FIRST) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL) AND (gateway_ready = false) AND ((machine ->> 'state'::text) <> 'stopped'::text))
 CREATE INDEX agents_with_machine ON public.agents USING btree (id) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL))
 CREATE INDEX audit_events_in_order ON public.audit_events USING btree (at DESC, id DESC)
 CREATE INDEX audit_events_of_subject ON public.audit_events USING btree (subject_id, at DESC, id DESC)

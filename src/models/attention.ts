@@ -5,9 +5,9 @@ import { Job } from './job.js';
 /** As the index jobs_for_operators says it. */
 const NEEDS_OPERATOR = `(error ->> 'needsOperator') = 'true'`;
 
-/** A start, provision or deletion of the same agent that succeeded since: its owner has mended what the job left behind. */
+/** A job of the same agent that moved its machine and succeeded since: its owner has mended what the job left behind. */
 const MENDED = `later.agent_id = jobs.agent_id and later.id > jobs.id and later.status = 'succeeded'
-  and (later.kind = 'agent.delete' or later.kind in ('agent.start', 'agent.provision') and jobs.kind <> 'agent.delete')`;
+  and (later.kind = 'agent.delete' or later.kind in ('agent.start', 'agent.provision', 'agent.stop') and jobs.kind <> 'agent.delete')`;
 
 /** Jobs that wait for an operator, newest first, `limit` of those older than `before`. */
 export const listAttention = (db: Db, limit: number, before?: string): Promise<Job[]> =>

@@ -1,4 +1,5 @@
 import type { Db } from '../db/knex.js';
+import { stillStates } from '../rules/observe.js';
 import { Agent } from './agent.js';
 import { unheld } from './observed-agent.js';
 
@@ -7,12 +8,18 @@ const STALE = '5 minutes';
 
 const withMachine = (db: Db) => unheld(Agent.query(db)).whereNotNull('hostMachineId').where('status', '<>', 'offline');
 
-/** Agents that should be online, whose machine runs and whose gateway did not answer last time; the longest waiting first. */
+/**
+ * Agents whose machine runs and whose gateway did not answer last time, also those that should be off: what runs must show. The
+ * longest waiting first. Most by far stand still as `stopped`, which the index agents_unready leaves out.
+ */
 export const listUnready = async (db: Db, limit: number): Promise<Agent[]> =>
-  withMachine(db)
-    .where({ status: 'error', desiredStatus: 'online', gatewayReady: false })
-    .whereNotNull('machine')
-    .whereRaw(`machine ->> 'state' not in ('stopped', 'suspended', 'failed', 'launch_failed')`)
+  unheld(Agent.query(db))
+    .whereNotNull('hostMachineId')
+    .where({ gatewayReady: false })
+    .whereNot({ status: 'online' })
+    .whereNot({ desiredStatus: 'deleted' })
+    .whereRaw(`machine ->> 'state' <> 'stopped'`)
+    .whereRaw(`machine ->> 'state' <> all (?)`, [[...stillStates]])
     .orderByRaw('machine_seen_at nulls first')
     .limit(limit);
 

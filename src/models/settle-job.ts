@@ -45,7 +45,7 @@ const settleAgent = async (trx: Transaction, job: Job, kind: MovingKind, outcome
       ...released,
       ...(outcome.status === 'canceled' && job.startedAt === null && job.agentBefore !== null
         ? job.agentBefore
-        : onEnded(kind, outcome.status, agent.desiredStatus)),
+        : onEnded(kind, outcome.status, outcome.error?.code)),
       ...(outcome.error && outcome.status === 'failed'
         ? {
             lastError: JSON.stringify({

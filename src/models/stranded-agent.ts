@@ -1,3 +1,4 @@
+import { movingKinds } from '../contract/shapes/job.js';
 import type { Db } from '../db/knex.js';
 
 /**
@@ -20,8 +21,10 @@ export const rescueStranded = async (db: Db): Promise<string[]> => {
        and (active_job_id is not null or holder_job_id is not null
          or status in ('provisioning', 'starting', 'stopping', 'updating', 'deleting'))
        and updated_at < now() - interval '1 minute'
-       and not exists (select 1 from jobs j where j.agent_id = a.id and j.finished_at is null)
+       and not exists (select 1 from jobs j where j.agent_id = a.id and j.finished_at is null
+                         and (j.id in (a.active_job_id, a.holder_job_id) or j.kind = any(?)))
      returning id`,
+    [[...movingKinds]],
   );
   return rows.map(({ id }) => id);
 };

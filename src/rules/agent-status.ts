@@ -19,8 +19,11 @@ type Ended = Exclude<JobStatus, 'queued' | 'running'>;
 export const onEnded = (
   kind: MovingKind,
   ended: Ended,
-  desired: DesiredStatus,
+  code?: string,
 ): { status: AgentStatus; desiredStatus?: DesiredStatus } => {
+  // Canceled, and not undone: nobody wants it to run any more.
+  if (ended === 'failed' && (code === 'canceled' || code === 'superseded'))
+    return { status: 'error', desiredStatus: 'offline' };
   if (ended === 'failed') return { status: 'error' };
   if (ended === 'canceled') return { status: 'offline', desiredStatus: 'offline' };
   switch (kind) {
@@ -31,7 +34,8 @@ export const onEnded = (
       return { status: 'offline' };
     case 'agent.delete':
       return { status: 'deleting' };
+    // Its last step has asked the gateway, whoever wished it to run.
     case 'agent.rotate-gateway-token':
-      return { status: desired === 'online' ? 'online' : 'offline' };
+      return { status: 'online' };
   }
 };

@@ -105,6 +105,9 @@ test('an agent that waits for a job which is not there gets a way out', async (t
   const lost = 'job_01jd0000000000000000000000';
   const provisioned = { hostMachineId: 'm1', provisionedAt: new Date(), updatedAt: long };
   const [starting, online, fresh] = [await ada.anAgent(), await ada.anAgent(), await ada.anAgent()];
+  // A job that holds nothing, of a release to come, is no reason to wait.
+  const { body } = await ada.call('agents.provision', { id: starting.id });
+  await db('jobs').where({ id: body.job.id }).update({ kind: 'agent.of-tomorrow', lockKey: null });
   await db('agents')
     .where({ id: starting.id })
     .update({ status: 'starting', activeJobId: lost, holderJobId: lost, ...provisioned });
@@ -116,5 +119,6 @@ test('an agent that waits for a job which is not there gets a way out', async (t
   t.like(await ada.agent(starting.id), { activeJobId: null, lastError: { code: 'outcome_unknown', jobId: null } });
   t.like(await ada.agent(online.id), { status: 'online', activeJobId: null, lastError: null });
   t.is((await ada.agent(fresh.id)).status, 'stopping', 'not before a minute');
+
   t.is((await ada.call('agents.start', { id: starting.id })).status, 202);
 });

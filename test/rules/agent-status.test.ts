@@ -27,20 +27,19 @@ for (const kind of movingKinds) {
   });
 
   test(`${kind} leaves its agent ${succeeded} when it succeeds`, (t) => {
-    t.deepEqual(onEnded(kind, 'succeeded', desired ?? 'online'), { status: succeeded });
+    t.deepEqual(onEnded(kind, 'succeeded'), { status: succeeded });
   });
 
   test(`${kind} leaves its agent in error, with its wish, when it fails`, (t) => {
-    for (const wish of ['online', 'offline', 'deleted'] as const)
-      t.deepEqual(onEnded(kind, 'failed', wish), { status: 'error' });
+    t.deepEqual(onEnded(kind, 'failed', 'host_unreachable'), { status: 'error' });
   });
 
   test(`${kind} leaves its agent offline, wishing no more, when it is canceled`, (t) => {
-    for (const wish of ['online', 'offline', 'deleted'] as const)
-      t.deepEqual(onEnded(kind, 'canceled', wish), { status: 'offline', desiredStatus: 'offline' });
+    t.deepEqual(onEnded(kind, 'canceled', 'canceled'), { status: 'offline', desiredStatus: 'offline' });
+  });
+
+  test(`${kind} that was canceled and could not be undone leaves its agent in error, wishing no more`, (t) => {
+    for (const code of ['canceled', 'superseded'] as const)
+      t.deepEqual(onEnded(kind, 'failed', code), { status: 'error', desiredStatus: 'offline' });
   });
 }
-
-test('a token rotated while the machine was to be off does not make it online', (t) => {
-  t.deepEqual(onEnded('agent.rotate-gateway-token', 'succeeded', 'offline'), { status: 'offline' });
-});
