@@ -46,8 +46,8 @@ test('an amount and a switch are no secrets; that there is a token or a connecti
 // Put together here, so that nobody's scanner takes them for real ones.
 const credentials = {
   ours: `acp_at_${'a1'.repeat(20)}`,
-  'a JWT': `eyJhbGciOiJI.${'eyJzdWIiOiIx'}.sig`,
-  PEM: `-----BEGIN ${'PRIVATE'} KEY-----\nMIIE`,
+  'a JWT': ['eyJhbGciOiJI', 'eyJzdWIiOiIx', 'sig'].join('.'),
+  PEM: ['-----BEGIN', 'PRIVATE', 'KEY-----\nMIIE'].join(' '),
   bearer: 'Bearer abc',
   'bearer within': 'send Authorization: Bearer a1b2c3d4e5 with it',
   'user and password in an address': 'https://ada:pw@example.com/x',
