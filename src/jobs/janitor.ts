@@ -26,6 +26,8 @@ const rubbish: { table: string; key: string; where: string }[] = [
   { table: 'machine_calls', key: 'job_id', where: `expires_at < now()` },
   // Reading a log leaves a job each time, and nobody looks for it later.
   { table: 'jobs', key: 'id', where: `kind = 'agent.logs' and finished_at < now() - interval '24 hours'` },
+  // Of a command only the exit code is kept; the audit trail goes on naming the job.
+  { table: 'jobs', key: 'id', where: `kind = 'agent.command' and finished_at < now() - interval '90 days'` },
   { table: 'gateway_tokens', key: 'id', where: `state = 'retired' and retired_at < now() - interval '90 days'` },
 ];
 

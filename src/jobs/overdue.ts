@@ -1,9 +1,10 @@
 import { isCall } from '../contract/shapes/job.js';
 import type { Db } from '../db/knex.js';
+import { CALL_BEGINS_WITHIN_SECONDS } from '../models/begin-call.js';
 import type { Job } from '../models/job.js';
 import { listOverdue } from '../models/overdue-job.js';
-import { settleBrokenCall } from '../models/settle-call.js';
-import { settleJob } from '../models/settle-job.js';
+import { settleAbandonedCall } from '../models/settle-call.js';
+import { type Outcome, settleJob } from '../models/settle-job.js';
 import { rescueStranded } from '../models/stranded-agent.js';
 import type { Log } from '../telemetry/log.js';
 import { kinds } from './kinds.js';
@@ -16,6 +17,16 @@ const QUEUE_SECONDS = 60 * 60;
 const PASS_MS = 5_000;
 const BATCH = 25;
 
+const outcomeOf = ({ status }: Job): Outcome => ({
+  status: 'failed',
+  error: {
+    code: 'deadline_exceeded',
+    message: status === 'queued' ? 'No worker began the job in time.' : 'The job did not finish in time.',
+    retryable: true,
+    needsOperator: true,
+  },
+});
+
 /**
  * The last resort for jobs that nobody works on any more, and for agents that wait for a job which is not there. It asks the rows alone:
  * also while Temporal is away, and whatever it thinks of the workflow, the agent has a way out. Should the workflow wake up later, it finds
@@ -25,7 +36,7 @@ export class Overdue {
   readonly #db: Db;
   readonly #temporal: Temporal;
   readonly #log: Log;
-  /** Factor on both times. */
+  /** Factor on the times of what moves an agent, and on every grace. */
   readonly #patience: number;
   #nextAt = 0;
 
@@ -44,6 +55,7 @@ export class Overdue {
       kinds: Object.keys(kinds), // another release may know more: those are for its processes
       graceSeconds: GRACE_SECONDS * this.#patience,
       queueSeconds: QUEUE_SECONDS * this.#patience,
+      callQueueSeconds: CALL_BEGINS_WITHIN_SECONDS,
       limit: BATCH,
     });
     const isTemporalThere = overdue.length > 0 && (await this.#temporal.isReachable());
@@ -54,17 +66,8 @@ export class Overdue {
 
   async #giveUp(job: Job): Promise<boolean> {
     const { id: jobId, kind } = job;
-    const settle = isCall(kind) ? settleBrokenCall : settleJob;
     const settled = await this.#db.transaction((trx) =>
-      settle(trx, jobId, {
-        status: 'failed',
-        error: {
-          code: 'deadline_exceeded',
-          message: job.status === 'queued' ? 'No worker began the job in time.' : 'The job did not finish in time.',
-          retryable: true,
-          needsOperator: !isCall(kind),
-        },
-      }),
+      isCall(kind) ? settleAbandonedCall(trx, job) : settleJob(trx, jobId, outcomeOf(job)),
     );
     if (settled) this.#log.error({ jobId, kind }, 'settled a job that is long past its deadline');
     return settled;

@@ -3,8 +3,8 @@ import { Job } from './job.js';
 import { pendingStep } from './job-step.js';
 import { forgetRequest, MachineCall } from './machine-call.js';
 
-/** Later than this after it was asked for nobody expects it any more. */
-const BEGINS_WITHIN = '5 minutes';
+/** Later than this after it was asked for nobody expects it any more: it never begins. */
+export const CALL_BEGINS_WITHIN_SECONDS = 5 * 60;
 
 export interface Beginning {
   jobId: string;
@@ -39,7 +39,7 @@ export const beginCall = (db: Db, { jobId, attempt, step, deadlineSeconds }: Beg
         steps: JSON.stringify([{ ...pendingStep(step), status: 'running', attempts: 1, startedAt }]),
       })
       .where({ id: jobId })
-      .whereRaw(`created_at > now() - interval '${BEGINS_WITHIN}'`);
+      .whereRaw('created_at > now() - make_interval(secs => ?)', [CALL_BEGINS_WITHIN_SECONDS]);
     if (begun === 0) return 'late';
     await trx('machine_calls').update({ begunBy: attempt }).where({ jobId });
     await forgetRequest(trx, jobId);

@@ -47,3 +47,14 @@ const verdict = ({ kind, status }: Pick<Job, 'kind' | 'status'>, outcome: Outcom
 /** Ends a call of which its workflow, or whoever found that gone, knows no more than this. */
 export const settleBrokenCall = async (trx: Transaction, jobId: string, outcome: Outcome): Promise<boolean> =>
   settleJob(trx, jobId, verdict(await Job.query(trx).findById(jobId).forUpdate().throwIfNotFound(), outcome));
+
+/**
+ * Ends a call that nobody works on any more. Unlike at a deadline that its workflow saw pass, nobody ended what the machine may be
+ * doing. Returns false when the call has begun or ended since it was looked at.
+ */
+export const settleAbandonedCall = async (trx: Transaction, seen: Pick<Job, 'id' | 'status'>): Promise<boolean> => {
+  const { status } = await Job.query(trx).findById(seen.id).forUpdate().throwIfNotFound();
+  if (status !== seen.status) return false;
+  const error = { code: 'outcome_unknown', message: '', retryable: true, needsOperator: false };
+  return settleBrokenCall(trx, seen.id, { status: 'failed', error });
+};

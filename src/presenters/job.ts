@@ -1,5 +1,6 @@
 import { isCall, type Job as JobResource } from '../contract/shapes/job.js';
 import type { Job } from '../models/job.js';
+import { ownerMessage } from '../rules/job-advice.js';
 import { toTimestamp, toTimestampOrNull } from './timestamp.js';
 
 /** With what the machine said, as long as that is kept: for its owner alone. */
@@ -9,7 +10,15 @@ export const presentJobWithAnswer = (job: Job, answer: Record<string, unknown> |
   return { ...presented, result: { ...job.result, ...(answer ?? { expired: true }) } };
 };
 
-export const presentJob = (job: Job): JobResource => ({
+/** For whoever asked for it: what went wrong is said in words that lead out. */
+export const presentJob = (job: Job): JobResource => {
+  const presented = presentJobForOperator(job);
+  const { error } = presented;
+  return error === null ? presented : { ...presented, error: { ...error, message: ownerMessage(job.kind, error) } };
+};
+
+/** What went wrong in the words of the part that failed. */
+export const presentJobForOperator = (job: Job): JobResource => ({
   id: job.id,
   kind: job.kind,
   status: job.status,

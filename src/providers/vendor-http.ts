@@ -24,13 +24,15 @@ export interface VendorCall {
   query?: Record<string, string | number | undefined>;
   body?: unknown;
   signal?: AbortSignal | undefined;
-  /** Until the answer's head; 20 s unless told. */
+  /** Until the whole answer is there; 20 s unless told. */
   timeoutMs?: number;
   /** 4 MiB unless told. */
   maxAnswerBytes?: number;
 }
 
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+/** At least what the host worker has under way at a time (workers/host.ts): a call that waits for a connection waits within its time-out. */
+const CONNECTIONS = 128;
 const DEFAULT_TIMEOUT_MS = 20_000;
 const retryableStatus = (status: number): boolean => [408, 425, 429].includes(status) || status >= 500;
 
@@ -55,7 +57,7 @@ const readBounded = async (body: AsyncIterable<Buffer>, most: number): Promise<s
 /** JSON over HTTP to a vendor: bounded in time and size, never retried here (a create could run twice), errors rewritten. */
 export class VendorHttp {
   readonly #options: VendorHttpOptions;
-  readonly #agent = new Agent({ connect: { timeout: 5_000 }, connections: 64, keepAliveTimeout: 10_000 });
+  readonly #agent = new Agent({ connect: { timeout: 5_000 }, connections: CONNECTIONS, keepAliveTimeout: 10_000 });
 
   constructor(options: VendorHttpOptions) {
     this.#options = options;
@@ -70,6 +72,8 @@ export class VendorHttp {
     const { method, path, query, body, signal } = call;
     const { timeoutMs = DEFAULT_TIMEOUT_MS, maxAnswerBytes = MAX_ANSWER_BYTES } = call;
     const what = `${this.#options.vendor} ${method}`;
+    // undici's own limits are of silence, and begin anew with every byte.
+    const limit = AbortSignal.timeout(timeoutMs);
     let status: number;
     let text: string | undefined;
     let wait: number | undefined;
@@ -86,14 +90,16 @@ export class VendorHttp {
         bodyTimeout: timeoutMs,
         ...(query ? { query: definedOnly(query) } : {}),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal ? { signal } : {}),
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
       status = answer.statusCode;
       wait = retryAfterMs(answer.headers['retry-after']);
       text = await readBounded(answer.body, maxAnswerBytes);
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new VendorError(this.#options.unreachable, `${what}: no answer`, {
+      // Asked for here, the limit also outlives a garbage collection while the call is under way.
+      const within = limit.aborted ? ` within ${timeoutMs / 1_000} s` : '';
+      throw new VendorError(this.#options.unreachable, `${what}: no answer${within}`, {
         retryable: true,
         isUnsent: neverConnected(error),
       });

@@ -44,6 +44,38 @@ test('a clone has the configuration and nothing that acts as the original (contr
   t.not(provisioned.body.agent.hostVolumeId, (await ada.agent(source.id)).hostVolumeId);
 });
 
+test('secrets do not travel, however deep and wherever they are', async (t) => {
+  const ada = await stack().user();
+  const planted = 'planted-7Qx';
+  const source = await ada.anAgent({
+    channels: {
+      messengerA: { accounts: [{ botToken: planted, label: 'work', auth: { user: 'u', pass: planted } }] },
+      messengerB: { connections: [{ id: planted }], access_tokens: { main: planted }, keyboard: 'de' },
+    },
+    capabilities: {
+      search: { apiKey: planted, engine: 'wide', headers: [{ name: 'Authorization', value: planted }] },
+      tools: [{ url: `https://ada:${planted}@example.com` }, { private_key: [planted], name: 'calc' }],
+    },
+  });
+  const { status, body } = await ada.call('agents.clone', { id: source.id });
+  t.is(status, 201);
+  t.false(JSON.stringify(await stack().db('agents').where({ id: body.id })).includes(planted));
+  t.deepEqual(body.channels, {
+    messengerA: { accounts: [{ label: 'work' }] },
+    messengerB: { keyboard: 'de' },
+  });
+  t.deepEqual(body.capabilities, { search: { engine: 'wide', headers: [] }, tools: [{}, { name: 'calc' }] });
+});
+
+test("a clone of an agent on a plan above its owner's is refused, as its creation would be", async (t) => {
+  const ada = await stack().user();
+  const { id } = await ada.anAgent();
+  await stack().db('agents').where({ id }).update({ plan: 'pro' });
+  const { status, body } = await ada.call('agents.clone', { id });
+  t.deepEqual([status, body.code], [402, 'plan_required']);
+  t.is((await ada.call('agents.list')).body.agents.length, 1);
+});
+
 test('a clone takes a name, and counts against the plan like any agent', async (t) => {
   const ada = await stack().user();
   const { id } = await ada.anAgent();

@@ -65,7 +65,9 @@ test('a job that fails while it is waited for answers 200 with what went wrong',
   await endJob(stack(), job, failure);
   const { status, body } = await waiting;
   t.is(status, 200);
-  t.like(body, { ok: false, job: { status: 'failed', error: failure.error }, agent: { status: 'error' } });
+  const error = { code: 'host_capacity', retryable: true, needsOperator: false };
+  t.like(body, { ok: false, job: { status: 'failed', error }, agent: { status: 'error' } });
+  t.regex(body.job.error.message, /no room .* Provision the agent again later, or delete it\.$/);
   t.like(body.agent.lastError, { code: 'host_capacity', jobId: job.id });
 });
 

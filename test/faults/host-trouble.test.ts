@@ -160,7 +160,9 @@ test('no room for a machine whose data is in that region: host_capacity, the dat
   stack().host.fault({ match: { method: 'POST', path }, ...full(), times: 1 });
   const job = await ada.finished((await ada.call('agents.start', { id })).body.job);
   t.like(job.error, { code: 'host_capacity', retryable: true, needsOperator: false });
-  t.regex(job.error?.message ?? '', /no room .* in ams, where its data is/);
+  t.regex(job.error?.message ?? '', /no room .* later, or delete it/);
+  const { error } = await stack().db('jobs').where({ id: job.id }).first<{ error: { message: string } }>();
+  t.regex(error.message, /no room .* in ams, where its data is/, 'what operators and logs have');
   t.like(await ada.agent(id), { status: 'error', region: 'ams', hostVolumeId, lastError: { code: 'host_capacity' } });
   t.deepEqual(
     hostSideOf(stack(), id).volumes.map((volume) => volume['id']),

@@ -24,7 +24,14 @@ test('what needs an operator is on their list, with its agent, and on nobody els
   const job = await aFailedJob(ada);
   const { body } = await olivia.call('operator.attention.list');
   const mine = body.attention.find((one: { job: { id: string } }) => one.job.id === job.id);
-  t.like(mine, { job: { error: { needsOperator: true } }, agent: { id: job.agentId, status: 'error' } });
+  t.like(mine, {
+    job: { error: { needsOperator: true, message: 'refused' } },
+    advice: 'Mend HOST_API_TOKEN, HOST_ORG, then retry.',
+    agent: { id: job.agentId, status: 'error' },
+  });
+  const told = /does not let us in.* Provision the agent again/;
+  t.regex((await ada.call('jobs.get', { id: job.id })).body.error.message, told);
+  t.regex((await ada.agent(job.agentId)).lastError?.message ?? '', told);
   t.is((await ada.call('operator.attention.list')).body.code, 'operator_required');
 });
 

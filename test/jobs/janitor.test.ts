@@ -1,5 +1,6 @@
 import test from 'ava';
 import { Janitor } from '../../src/jobs/janitor.js';
+import { newId } from '../../src/models/new-id.js';
 import { makeLog } from '../../src/telemetry/log.js';
 import { aNamedToken, approve, poll, signIn, startLogin } from '../support/a-device-login.js';
 import { aBootstrap, exchange } from '../support/a-runtime.js';
@@ -78,6 +79,33 @@ test.serial('what has expired goes, step by step, and the audit trail stays', as
     spent_refresh_tokens: 0,
   });
   t.is(after['audit_events'], before['audit_events']);
+});
+
+test.serial('the job of a command goes 90 days after its end, that of a log after a day, others never', async (t) => {
+  const { db } = stack();
+  const ada = await stack().user();
+  const { id: agentId } = await ada.anAgent();
+  await ada.call('agents.provision', { id: agentId });
+  const template = await db('jobs').where({ agentId }).first();
+  const aged = async (kind: string, days: number | null): Promise<string> => {
+    const id = newId('job');
+    const finishedAt = days === null ? null : db.raw('now() - make_interval(days => ?)', [days]);
+    const status = days === null ? 'running' : 'succeeded';
+    const json = { steps: '[]', params: '{}' };
+    const createdAt = db.raw(`now() - interval '100 days'`);
+    await db('jobs').insert({ ...template, ...json, id, kind, status, finishedAt, createdAt, lockKey: null });
+    return id;
+  };
+  const gone = [await aged('agent.command', 91), await aged('agent.logs', 2)];
+  const kept = [
+    await aged('agent.command', 89),
+    await aged('agent.command', null),
+    await aged('agent.logs', 0),
+    await aged('agent.start', 400),
+  ];
+  t.is(await aJanitor().pass(), 2);
+  const left: { id: string }[] = await db('jobs').whereIn('id', [...gone, ...kept]);
+  t.deepEqual(left.map(({ id }) => id).toSorted(), kept.toSorted());
 });
 
 test.serial('several janitors at once do no harm, and thousands of rows go in bites', async (t) => {

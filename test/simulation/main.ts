@@ -7,7 +7,10 @@ import { givenDatabase, startServers } from '../support/servers.js';
 import { linesOf, summaryOf } from './report.js';
 import { simulate } from './simulate.js';
 
-/** `npm run -s simulate`: seeds of trouble against the whole product. Exit code 0 = all passed, 1 = some did not, 2 = wrong arguments. */
+/**
+ * `npm run -s simulate`: seeds of trouble against the whole product. Exit code 0 = all passed, 1 = some did not, 2 = wrong arguments,
+ * 130 = interrupted.
+ */
 
 interface Options {
   from: number;
@@ -44,7 +47,11 @@ try {
   hearEnding({ end: () => interrupted.abort(), hurry: () => process.exit(130) });
   process.exitCode = await run(command.opts<Options>());
 } catch (error) {
-  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2; // commander has spoken already
+  if (interrupted.signal.aborted) {
+    // Whatever went wrong, went wrong because all was being stopped.
+    console.error('simulate: interrupted');
+    process.exitCode = 130;
+  } else if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2; // commander has spoken already
   else if (error instanceof Failure) {
     console.error(`simulate: ${error.message}`);
     process.exitCode = 1;
@@ -74,8 +81,10 @@ async function run({ trace, ...options }: Options): Promise<number> {
   if (interrupted.signal.aborted) say(`interrupted after ${result.verdicts.length} of ${options.seeds} seeds`);
   const seconds = ((Date.now() - began) / 1_000).toFixed(0);
   say(`${seconds} s`);
-  const isWhole = !interrupted.signal.aborted && result.wrong.length === 0;
-  const remark = isWhole ? '' : ', the run itself failed';
+  const isInterrupted = interrupted.signal.aborted;
+  const isWhole = isInterrupted || result.wrong.length === 0; // what was cut short cannot be whole
+  const remark = isInterrupted ? ', interrupted' : isWhole ? '' : ', the run itself failed';
   console.log(`${result.verdicts.length - failed.length} passed, ${failed.length} failed${remark}`);
+  if (isInterrupted) return 130;
   return failed.length === 0 && isWhole ? 0 : 1;
 }

@@ -101,7 +101,7 @@ export const agents = [
       'Creates a new agent, offline, with the configuration of this one. No credential, token, connection or volume data travels.',
     input: { params: AgentId, body: AgentClone.optional() },
     output: { 201: Agent },
-    errors: ['limit_reached'],
+    errors: ['plan_required', 'limit_reached'],
     keyed: true,
     effect: 'write',
     names: { tool: 'agents_clone', command: 'agents clone', task: 'agents.clone' },

@@ -21,6 +21,7 @@ export const operator = [
         attention: z.array(
           z.strictObject({
             job: Job,
+            advice: z.string().describe('What to do about it'),
             agent: z
               .strictObject({ id: Id('agent'), name: z.string(), status: z.string(), userId: Id('user') })
               .nullable(),

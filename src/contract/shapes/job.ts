@@ -36,7 +36,7 @@ export type JobStep = z.infer<typeof JobStep>;
 
 export const JobError = z.strictObject({
   code: z.string(),
-  message: z.string(),
+  message: z.string().describe('What happened and the way out; for operators, the words of the part that failed'),
   retryable: z.boolean(),
   needsOperator: z.boolean(),
 });

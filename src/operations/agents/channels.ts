@@ -22,17 +22,6 @@ export const mergeByKey = (old: Record<string, unknown>, changes: Record<string,
   return Object.fromEntries(merged);
 };
 
-/** Names under which a setting would be a credential, a token or a connection: these stay where they are. */
-const secretName = /(token|secret|password|credentials?|session|api_?key)$|^connected/i;
-
-/** The settings of channels without anything that could let a copy act as the original. */
-export const settingsOnly = (channels: Channels): Channels =>
-  Object.fromEntries(
-    Object.entries(channels)
-      .filter(([name]) => !secretName.test(name))
-      .map(([name, value]) => [name, isRecord(value) ? settingsOnly(value) : value]),
-  );
-
 /**
  * Takes what must not be stored as it came out of the channels a client sent: server-owned keys are dropped, the messengerA
  * bot token is sealed for its own column. `undefined` = no token was sent, `null` = it is to be removed.

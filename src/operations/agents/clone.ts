@@ -2,12 +2,12 @@ import { Agent, countOwnAgents } from '../../models/agent.js';
 import { newId } from '../../models/new-id.js';
 import { User } from '../../models/user.js';
 import { presentAgent } from '../../presenters/agent.js';
-import { requireRoomForAgent } from '../../rules/entitlement.js';
+import { choosePlan, requireRoomForAgent } from '../../rules/entitlement.js';
 import { hostNameOf } from '../../rules/host-name.js';
-import { entitlementOf } from '../entitlement.js';
+import { settingsOnly } from '../../rules/settings-only.js';
+import { entitlementOf, planRanks } from '../entitlement.js';
 import { once } from '../once.js';
 import type { Operation } from '../operation.js';
-import { settingsOnly } from './channels.js';
 import { getOwnAgent } from './own-agent.js';
 
 /** Configuration only: a credential, a token, a connection or the data on the volume never travels. */
@@ -30,9 +30,9 @@ export const clone: Operation<'agents.clone'> = async ({ db, plans, installation
           name: body?.name ?? `${source.name} (copy)`,
           persona: source.persona,
           avatar: source.avatar,
-          plan: source.plan,
+          plan: choosePlan(source.plan, entitlement, planRanks(plans)),
           channels: settingsOnly(source.channels),
-          capabilities: source.capabilities,
+          capabilities: settingsOnly(source.capabilities),
           clonedFromAgentId: source.id,
           hostName: hostNameOf(installationId, id),
         })

@@ -67,7 +67,8 @@ export const makeFlyMachines = ({ baseUrl, token, org }: FlyMachinesOptions): Ho
 
   /**
    * A call that makes or starts something is not let go of half-way: whoever cancels goes on to undo, and would not find what
-   * arrives at the host after that. It is waited for within its time-out; only one that has not begun is given up.
+   * arrives at the host after that. It is waited for within its time-out, which holds for the whole of it; only one that has not
+   * begun is given up.
    */
   const untilAnswered = (request: VendorCall): VendorCall => {
     const { signal, ...rest } = request;
