@@ -23,13 +23,13 @@ const BATCH = 25;
  */
 export class Overdue {
   readonly #db: Db;
-  readonly #temporal: Temporal;
+  readonly #temporal: Pick<Temporal, 'isReachable' | 'terminate'>;
   readonly #log: Log;
   /** Factor on both times. */
   readonly #patience: number;
   #nextAt = 0;
 
-  constructor(db: Db, temporal: Temporal, log: Log, patience: number) {
+  constructor(db: Db, temporal: Pick<Temporal, 'isReachable' | 'terminate'>, log: Log, patience: number) {
     this.#db = db;
     this.#temporal = temporal;
     this.#log = log;
