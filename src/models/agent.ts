@@ -31,6 +31,7 @@ export class Agent extends Model {
   declare machine: AgentState['machine'];
   declare machineSeenAt: Date | null;
   declare machineUpdatedAt: Date | null;
+  declare lookOwedAt: Date | null;
   declare gatewayReady: boolean | null;
   declare gatewayCheckedAt: Date | null;
   declare activeJobId: string | null;
