@@ -49,6 +49,12 @@ export class Agent extends Model {
   }
 }
 
+/** Which of these ids are those of agents, deleted ones too. */
+export const knownIds = async (db: Db, ids: string[]): Promise<Set<string>> => {
+  const rows = await Agent.query(db).whereRaw('id = any(?)', [ids]).select('id');
+  return new Set(rows.map(({ id }) => id));
+};
+
 /** One lock for everything that moves the machine; deletion has its own and comes on top. */
 export const agentLock = (agentId: string): string => `agent:${agentId}`;
 export const agentDeleteLock = (agentId: string): string => `agent:${agentId}:delete`;
