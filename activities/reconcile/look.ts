@@ -21,7 +21,7 @@ const AGAIN_MS = 1_000;
 /** Words of the host for a machine that lives on under another id. */
 const leftStates = new Set(['migrated', 'replaced']);
 
-export interface LookOptions {
+interface LookOptions {
   /** How many may be looked at; the rest is left. */
   most?: number;
   /** Looks at the same time. */

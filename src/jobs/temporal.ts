@@ -37,8 +37,10 @@ const OPEN_MS = 2_000;
 const INVALID_ARGUMENT = 3; // gRPC
 
 /** Whether a failed start may say something of Temporal as a whole. What is wrong with one job must not stop the others. */
-const concernsAll = (error: Error): boolean =>
-  !(error instanceof TypeError) && !(isGrpcServiceError(error.cause) && Number(error.cause.code) === INVALID_ARGUMENT);
+const concernsAll = (error: Error): boolean => {
+  const code: number | undefined = isGrpcServiceError(error.cause) ? error.cause.code : undefined;
+  return !(error instanceof TypeError) && code !== INVALID_ARGUMENT;
+};
 
 /** What the jobs room asks of Temporal. Nothing here waits for a worker. */
 export class Temporal {
