@@ -30,6 +30,10 @@ export interface ReconcileReport {
   changed: number;
   /** Looks that failed; the agent is left as it is. */
   failed: number;
+  /** Agents that were not looked at because their region had fallen silent. */
+  skipped: number;
+  /** Regions that were given up in this pass, or that a list said did not answer. */
+  silentRegions: string[];
   orphans: number;
   /** The whole list was compared, and every region answered. */
   swept: boolean;

@@ -1,12 +1,14 @@
 import { log } from '@temporalio/activity';
 import { Agent } from '../../src/models/agent.js';
-import { listStale, listUnready, listWithMachine } from '../../src/models/looked-at-agent.js';
+import { countOnline, listOwed, listStale, listUnready, listWithMachine } from '../../src/models/looked-at-agent.js';
 import { noteOrphans } from '../../src/models/host-orphan.js';
 import { readWatermark, writeWatermark } from '../../src/models/host-watermark.js';
 import type { OrgMachine } from '../../src/providers/host/host.js';
+import { staleLooks } from '../../src/rules/stale-looks.js';
 import type { ReconcileDeps, ReconcileReport } from './deps.js';
 import { findOrphans } from './find-orphans.js';
 import { makeLooks } from './look.js';
+import { makeSilence } from './silence.js';
 import { isSuspect } from './suspect.js';
 
 const BATCH = 500;
@@ -15,8 +17,12 @@ const FULL_SWEEP_MS = 10 * 60_000;
 /** Suspects looked at in one pass; what is left is found again by the next. */
 const MOST_SUSPECTS = 300;
 /** Single looks of one pass beside those at suspects. */
+const MOST_OWED = 50;
 const MOST_UNREADY = 50;
-const MOST_STALE = 20;
+/** Two tries at a gateway that hangs take seconds. */
+const STALE_LANES = 10;
+/** Agents read for them: those of a silent region cost nothing and must not take the turn of others. */
+const CANDIDATES = 500;
 
 const isHeld = (agent: Agent): boolean => agent.activeJobId !== null || agent.holderJobId !== null;
 
@@ -32,17 +38,18 @@ const byAgentId = (machines: OrgMachine[]): Map<string, OrgMachine[]> => {
 /** One pass over what changed at the host since the last one; never touches an agent with a job. */
 export const reconcilePass = async (deps: ReconcileDeps, signal: AbortSignal): Promise<ReconcileReport> => {
   const { db, host, org, settings } = deps;
-  const report: ReconcileReport = { listed: 0, hostCalls: 0, changed: 0, failed: 0, orphans: 0, swept: false };
-  const look = makeLooks(deps, report, signal);
+  const counts = { listed: 0, hostCalls: 0, changed: 0, failed: 0, skipped: 0, orphans: 0 };
+  const report: ReconcileReport = { ...counts, silentRegions: [], swept: false };
+  const silence = makeSilence();
+  const look = makeLooks(deps, report, silence, signal);
   const orphans = findOrphans(deps, report);
   let suspects = 0;
 
   /** Looks at as many as may still be looked at; false when some were left. */
   const lookAt = async (agents: Agent[]): Promise<boolean> => {
-    const some = agents.slice(0, MOST_SUSPECTS - suspects);
-    suspects += some.length;
-    await look(some);
-    return some.length === agents.length;
+    const { looked, left } = await look(agents, { most: MOST_SUSPECTS - suspects, isOwed: true });
+    suspects += looked;
+    return left === 0;
   };
 
   const takePage = async (machines: OrgMachine[], isFull: boolean): Promise<boolean> => {
@@ -74,6 +81,7 @@ export const reconcilePass = async (deps: ReconcileDeps, signal: AbortSignal): P
     }
   };
 
+  await look(await listOwed(db, CANDIDATES), { most: MOST_OWED, isOwed: true });
   const watermark = await readWatermark(db, org);
   const isFull = watermark.sweptAt === null || Date.now() - watermark.sweptAt.getTime() > FULL_SWEEP_MS;
   const updatedAfter = isFull ? undefined : (watermark.updatedAfter ?? undefined);
@@ -96,8 +104,10 @@ export const reconcilePass = async (deps: ReconcileDeps, signal: AbortSignal): P
   // Nothing is concluded from what is missing while a region does not answer.
   const isWhole = isFull && silent.size === 0;
   if (isWhole) isAllSeen = (await lookForVanished(listed)) && isAllSeen;
-  await look(await listUnready(db, MOST_UNREADY));
-  await look(await listStale(db, MOST_STALE));
+  await look(await listUnready(db, CANDIDATES), { most: MOST_UNREADY });
+  const most = staleLooks(await countOnline(db));
+  await look(await listStale(db, CANDIDATES), { most, lanes: STALE_LANES });
+  report.silentRegions = [...new Set([...silent, ...silence.regions()])].toSorted();
   report.swept = isWhole && isAllSeen;
   await db.transaction(async (trx) => {
     if (isFull)

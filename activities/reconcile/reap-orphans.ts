@@ -1,10 +1,11 @@
 import { log, metricMeter } from '@temporalio/activity';
-import { Agent } from '../../src/models/agent.js';
+import { Agent, knownIds } from '../../src/models/agent.js';
 import { writeAudit } from '../../src/models/audit-event.js';
 import { changeOrphan, claimsOn, forgetOrphan, HostOrphan, listOrphans } from '../../src/models/host-orphan.js';
+import type { HeldBack } from '../../src/contract/shapes/orphan.js';
 import { VendorError } from '../../src/providers/vendor-error.js';
 import { agentIdOfApp, volumeNameOf } from '../../src/rules/host-name.js';
-import { areTooMany, holdBack } from '../../src/rules/orphan.js';
+import { areTooMany, holdBack, needsPerson } from '../../src/rules/orphan.js';
 import { isGoing } from '../host/deps.js';
 import { isVolumeGoing } from '../host/volumes.js';
 import type { ReconcileDeps } from './deps.js';
@@ -34,9 +35,21 @@ export const reapOrphans = async (deps: ReconcileDeps, signal: AbortSignal): Pro
   const orphans = await listOrphans(db, MOST_LISTED);
   const report: ReapReport = { known: orphans.length, heldBack: 0, reaped: 0 };
   const agents = await Agent.query(db).whereNull('deletedAt').resultSize();
-  const tooMany = areTooMany(orphans.length, agents);
+  const recorded = await knownIds(db, [...new Set(orphans.map(({ agentId }) => agentId ?? ''))]);
+  const waiting = new Map<string, HeldBack>();
+  for (const { appName, agentId, volumeIds, heldBack } of orphans) {
+    const isNameOurs = agentId !== null && agentId === agentIdOfApp(settings.installationId, appName);
+    const facts = { isNameOurs, isDeletionKnown: recorded.has(agentId ?? ''), hasVolumes: volumeIds.length > 0 };
+    const reason = needsPerson(facts, heldBack);
+    if (reason) waiting.set(appName, reason);
+  }
+  const tooMany = areTooMany(orphans.length - waiting.size, agents);
   if (tooMany)
-    log.error('too many orphans, none is reaped: is this the right database?', { orphans: orphans.length, agents });
+    log.error('too many orphans, none is reaped: is this the right database?', {
+      orphans: orphans.length,
+      waitingForAPerson: waiting.size,
+      agents,
+    });
 
   /** What the app itself shows now; `gone` when there is no app any more. */
   const lookAtHost = async (orphan: HostOrphan, agentId: string): Promise<'ours' | 'gone' | 'foreign' | 'no data'> => {
@@ -55,6 +68,7 @@ export const reapOrphans = async (deps: ReconcileDeps, signal: AbortSignal): Pro
 
   const hold = async (orphan: HostOrphan, heldBack: HostOrphan['heldBack']): Promise<void> => {
     report.heldBack++;
+    if (orphan.heldBack === heldBack && orphan.reapAt === null) return;
     if (orphan.heldBack !== heldBack) log.warn('an orphan is held back', { appName: orphan.appName, heldBack });
     await changeOrphan(db, orphan.appName, { heldBack, reapAt: null });
   };
@@ -91,13 +105,15 @@ export const reapOrphans = async (deps: ReconcileDeps, signal: AbortSignal): Pro
 
   const decide = async (orphan: HostOrphan): Promise<void> => {
     const { appName } = orphan;
+    // Decided already, whatever the rows say of it: there may be thousands.
+    if (tooMany) return hold(orphan, waiting.get(appName) ?? 'too_many');
     const agentId = agentIdOfApp(settings.installationId, appName);
     const { isClaimed, agent, hasUnfinishedJob } = await claimsOn(db, orphan);
     if (isClaimed && agentId === orphan.agentId) return forgetOrphan(db, appName);
     const isNameOurs = agentId !== undefined && agentId === orphan.agentId && !isClaimed;
     const hasVolumes = orphan.volumeIds.length > 0;
     const facts = { isNameOurs, hasVolumes, hasUnfinishedJob, isReaping, isDeletionKnown: agent !== undefined };
-    const reason = tooMany ? 'too_many' : holdBack(facts);
+    const reason = holdBack(facts);
     if (reason || agentId === undefined) return hold(orphan, reason ?? 'name_not_ours');
     const reapAt = new Date(orphan.firstSeenAt.getTime() + graceSeconds * 1_000);
     await changeOrphan(db, appName, { heldBack: null, reapAt });

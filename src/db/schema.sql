@@ -37,6 +37,7 @@ agents.updated_at timestamp(3) with time zone not null default now()
 agents.deleted_at timestamp(3) with time zone
 agents.machine_seen_at timestamp(3) with time zone
 agents.machine_updated_at timestamp(3) with time zone
+agents.look_owed_at timestamp(3) with time zone
 audit_events.id text not null
 audit_events.at timestamp(3) with time zone not null default now()
 audit_events.user_id text
@@ -230,7 +231,10 @@ users: users_pkey PRIMARY KEY (id)
 -- indexes
 CREATE INDEX agents_by_last_look ON public.agents USING btree (machine_seen_at NULLS FIRST) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL) AND (status <> 'offline'::text))
 CREATE UNIQUE INDEX agents_host_name_key ON public.agents USING btree (host_name)
+CREATE INDEX agents_of_app ON public.agents USING btree (host_app_name) WHERE (host_app_name IS NOT NULL)
+CREATE INDEX agents_of_machine ON public.agents USING btree (host_machine_id) WHERE (host_machine_id IS NOT NULL)
 CREATE INDEX agents_of_user ON public.agents USING btree (user_id, id DESC) WHERE (deleted_at IS NULL)
+CREATE INDEX agents_owed_a_look ON public.agents USING btree (look_owed_at) WHERE (look_owed_at IS NOT NULL)
 CREATE UNIQUE INDEX agents_pkey ON public.agents USING btree (id)
 CREATE INDEX agents_under_way ON public.agents USING btree (updated_at) WHERE ((deleted_at IS NULL) AND ((active_job_id IS NOT NULL) OR (holder_job_id IS NOT NULL) OR (status = ANY (ARRAY['provisioning'::text, 'starting'::text, 'stopping'::text, 'updating'::text, 'deleting'::text]))))
 CREATE INDEX agents_unready ON public.agents USING btree (machine_seen_at NULLS FIRST) WHERE ((deleted_at IS NULL) AND (host_machine_id IS NOT NULL) AND (gateway_ready = false) AND ((machine ->> 'state'::text) <> 'stopped'::text))

@@ -1,5 +1,5 @@
 import type { Transaction } from 'objection';
-import type { Db } from '../db/knex.js';
+import { type Db, isUnavailable } from '../db/knex.js';
 import { isCall } from '../contract/shapes/job.js';
 import { Job } from '../models/job.js';
 import { settleBrokenCall } from '../models/settle-call.js';
@@ -18,20 +18,23 @@ const RETRY_AFTER = '10 seconds';
 /** A job silent for this long is looked up in Temporal; so is one past its deadline. */
 const LOOK_AFTER = '30 seconds';
 
+/** What the dispatcher asks of Temporal. */
+export type DispatchTemporal = Pick<Temporal, 'start' | 'cancel' | 'stateOf' | 'terminate' | 'isReachable' | 'seemsUp'>;
+
 /**
  * Keeps every acknowledged job moving: starts what a crash or an absent Temporal left unstarted, delivers cancels, and ends
  * jobs whose workflow is closed or gone. Runs in every API process; rows are shared out by SKIP LOCKED.
  */
 export class Dispatcher {
   readonly #db: Db;
-  readonly #temporal: Temporal;
+  readonly #temporal: DispatchTemporal;
   readonly #log: Log;
   readonly #overdue: Overdue;
   #timer: NodeJS.Timeout | undefined;
   #pass: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(db: Db, temporal: Temporal, log: Log, patience: number) {
+  constructor(db: Db, temporal: DispatchTemporal, log: Log, patience: number) {
     this.#db = db;
     this.#temporal = temporal;
     this.#log = log;
@@ -79,16 +82,31 @@ export class Dispatcher {
     return Job.query(this.#db).findByIds(rows.map((row) => row.id));
   }
 
+  /**
+   * Does the work for each job. One that cannot be done is left to a later round and keeps no other waiting; where Temporal or the
+   * database is away the round ends, for the others would only wait for the same.
+   */
+  async #each(jobs: Job[], what: string, work: (job: Job) => Promise<void>): Promise<void> {
+    for (const job of jobs) {
+      try {
+        await work(job);
+      } catch (error) {
+        if (isUnavailable(error) || !this.#temporal.seemsUp || !(await this.#temporal.isReachable())) throw error;
+        this.#log.error({ jobId: job.id, kind: job.kind, what, err: String(error) }, 'a job is left to a later round');
+      }
+    }
+  }
+
   async #startUnstarted(): Promise<void> {
     const jobs = await this.#take(
       'dispatched_at',
       `status = 'queued' and created_at < now() - interval '${UNSTARTED_AFTER}'
        and (dispatched_at is null or dispatched_at < now() - interval '${RETRY_AFTER}')`,
     );
-    for (const job of jobs) {
+    await this.#each(jobs, 'start', async (job) => {
       const outcome = await this.#temporal.start(job, 5_000);
       if (outcome === 'started') this.#log.info({ jobId: job.id, kind: job.kind }, 'job started late');
-    }
+    });
   }
 
   async #deliverCancels(): Promise<void> {
@@ -97,7 +115,7 @@ export class Dispatcher {
       `cancel_requested_at is not null
        and (cancel_delivered_at is null or cancel_delivered_at < now() - interval '${RETRY_AFTER}')`,
     );
-    for (const job of jobs) await this.deliverCancel(job);
+    await this.#each(jobs, 'cancel', (job) => this.deliverCancel(job));
   }
 
   /** Hands a cancel to the workflow. A job without one has done nothing yet and ends here. */
@@ -114,11 +132,11 @@ export class Dispatcher {
        or (deadline_at < now() - interval '${RETRY_AFTER}'
            and (looked_at is null or looked_at < now() - interval '${RETRY_AFTER}'))`,
     );
-    for (const job of jobs) {
+    await this.#each(jobs, 'settle', async (job) => {
       const state = await this.#temporal.stateOf(job);
-      if (state === 'running' || (state === 'gone' && job.status === 'queued')) continue;
+      if (state === 'running' || (state === 'gone' && job.status === 'queued')) return;
       await this.#settle(job);
-    }
+    });
   }
 
   async #settle(job: Job): Promise<void> {

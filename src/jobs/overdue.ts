@@ -34,13 +34,13 @@ const outcomeOf = ({ status }: Job): Outcome => ({
  */
 export class Overdue {
   readonly #db: Db;
-  readonly #temporal: Temporal;
+  readonly #temporal: Pick<Temporal, 'isReachable' | 'terminate'>;
   readonly #log: Log;
   /** Factor on the times of what moves an agent, and on every grace. */
   readonly #patience: number;
   #nextAt = 0;
 
-  constructor(db: Db, temporal: Temporal, log: Log, patience: number) {
+  constructor(db: Db, temporal: Pick<Temporal, 'isReachable' | 'terminate'>, log: Log, patience: number) {
     this.#db = db;
     this.#temporal = temporal;
     this.#log = log;

@@ -2,11 +2,12 @@ import {
   Client,
   Connection,
   type ConnectionOptions,
+  isGrpcServiceError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { CircuitState, circuitBreaker, ConsecutiveBreaker, handleAll } from 'cockatiel';
+import { CircuitState, circuitBreaker, ConsecutiveBreaker, handleWhen } from 'cockatiel';
 import type { Job } from '../models/job.js';
 import { kinds } from './kinds.js';
 
@@ -33,13 +34,21 @@ const CALL_DEADLINE_MS = 5_000;
 const FAILURES_TO_OPEN = 3;
 const OPEN_MS = 2_000;
 
+const INVALID_ARGUMENT = 3; // gRPC
+
+/** Whether a failed start may say something of Temporal as a whole. What is wrong with one job must not stop the others. */
+const concernsAll = (error: Error): boolean => {
+  const code: number | undefined = isGrpcServiceError(error.cause) ? error.cause.code : undefined;
+  return !(error instanceof TypeError) && code !== INVALID_ARGUMENT;
+};
+
 /** What the jobs room asks of Temporal. Nothing here waits for a worker. */
 export class Temporal {
   readonly #client: Client;
   readonly #connection: Connection;
   readonly #queuePrefix: string;
   readonly #patience: number;
-  readonly #breaker = circuitBreaker(handleAll, {
+  readonly #breaker = circuitBreaker(handleWhen(concernsAll), {
     halfOpenAfter: OPEN_MS,
     breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
   });

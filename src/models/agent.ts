@@ -31,6 +31,7 @@ export class Agent extends Model {
   declare machine: AgentState['machine'];
   declare machineSeenAt: Date | null;
   declare machineUpdatedAt: Date | null;
+  declare lookOwedAt: Date | null;
   declare gatewayReady: boolean | null;
   declare gatewayCheckedAt: Date | null;
   declare activeJobId: string | null;
@@ -47,6 +48,12 @@ export class Agent extends Model {
     return this.provisionedAt !== null || this.hostMachineId !== null;
   }
 }
+
+/** Which of these ids are those of agents, deleted ones too. */
+export const knownIds = async (db: Db, ids: string[]): Promise<Set<string>> => {
+  const rows = await Agent.query(db).whereRaw('id = any(?)', [ids]).select('id');
+  return new Set(rows.map(({ id }) => id));
+};
 
 /** One lock for everything that moves the machine; deletion has its own and comes on top. */
 export const agentLock = (agentId: string): string => `agent:${agentId}`;

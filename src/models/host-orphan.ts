@@ -74,11 +74,14 @@ export const claimsOn = async (
   db: Db | Transaction,
   { appName, agentId, machineIds }: OrphanNote,
 ): Promise<{ isClaimed: boolean; agent: Agent | undefined; hasUnfinishedJob: boolean }> => {
+  // One indexed look-up for each way to be named: joined by OR they would read the whole table.
   const agents = await Agent.query(db)
     .where({ hostName: appName })
-    .orWhere({ hostAppName: appName })
-    .orWhere({ id: agentId ?? '' })
-    .orWhereIn('hostMachineId', machineIds);
+    .union([
+      Agent.query(db).where({ hostAppName: appName }),
+      Agent.query(db).where({ id: agentId ?? '' }),
+      Agent.query(db).whereIn('hostMachineId', machineIds),
+    ]);
   const agent = agents.find(({ id }) => id === agentId);
   const unfinished = await Job.query(db)
     .whereIn('agentId', [agentId ?? '', ...agents.map(({ id }) => id)])

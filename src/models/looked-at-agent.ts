@@ -23,6 +23,13 @@ export const listUnready = async (db: Db, limit: number): Promise<Agent[]> =>
     .orderByRaw('machine_seen_at nulls first')
     .limit(limit);
 
+/** Agents whose machine changed, or vanished, when it could not be looked at; the longest waiting first. */
+export const listOwed = async (db: Db, limit: number): Promise<Agent[]> =>
+  unheld(Agent.query(db)).whereNotNull('lookOwedAt').orderBy('lookOwedAt').limit(limit);
+
+/** How many agents want a single look now and then. */
+export const countOnline = (db: Db): Promise<number> => withMachine(db).where({ status: 'online' }).resultSize();
+
 /** Agents whose machine was looked at longest ago, for what no list shows: its checks, and whether its gateway answers. */
 export const listStale = async (db: Db, limit: number): Promise<Agent[]> =>
   withMachine(db)

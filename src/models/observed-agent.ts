@@ -48,6 +48,7 @@ export const writeObserved = async (db: Db, agent: Agent, sight: Sight): Promise
     .update({
       machineUpdatedAt,
       machineSeenAt: db.fn.now(),
+      lookOwedAt: null,
       ...(gatewayReady === undefined ? {} : { gatewayCheckedAt: db.fn.now() }),
       ...(isSame
         ? {}
@@ -72,15 +73,22 @@ export interface Seen {
   /** Of these the gateway was asked, and answered as before. */
   asked: string[];
   failed: string[];
+  /** Not looked at: the region had fallen silent. */
+  skipped: string[];
 }
 
-/** Notes that these agents' machines were looked at, in one statement for each kind. */
-export const noteSeen = async (db: Db, { unchanged, asked, failed }: Seen): Promise<void> => {
+/**
+ * Notes that these agents' machines were looked at, in one statement for each kind. Where `isOwed`, those that could not be are owed
+ * a look; those whose turn did not come are the first to get it.
+ */
+export const noteSeen = async (db: Db, { unchanged, asked, failed, skipped }: Seen, isOwed: boolean): Promise<void> => {
   // In order, so that two passes at once cannot lock each other out.
   const note = async (ids: string[], change: object): Promise<void> => {
     if (ids.length > 0) await db('agents').update(change).whereIn('id', ids.toSorted());
   };
-  await note(unchanged, { machineSeenAt: db.fn.now() });
+  const machineSeenAt = db.raw(`now() - interval '${LONG_AGO}'`);
+  await note(unchanged, { machineSeenAt: db.fn.now(), lookOwedAt: null });
   await note(asked, { gatewayCheckedAt: db.fn.now() });
-  await note(failed, { machineSeenAt: db.raw(`now() - interval '${LONG_AGO}'`) });
+  await note(failed, { machineSeenAt, ...(isOwed && { lookOwedAt: db.fn.now() }) });
+  await note(skipped, { machineSeenAt, ...(isOwed && { lookOwedAt: db.raw(`now() - interval '5 seconds'`) }) });
 };

@@ -12,12 +12,22 @@ export interface OrphanFacts {
 }
 
 /**
- * Why an orphan must not be reaped, if there is a reason. Rows of agents are never removed: where there is none the database has lost
- * it, and then data is nobody's to destroy but a person's.
+ * Why only a person can decide about an orphan, if that is so; it may stay for ever. `before` is what held it back last time. Rows of
+ * agents are never removed: where there is none the database has lost it, and then data is nobody's to destroy but a person's.
  */
-export const holdBack = (facts: OrphanFacts): HeldBack | undefined => {
+export const needsPerson = (
+  facts: Pick<OrphanFacts, 'isNameOurs' | 'isDeletionKnown' | 'hasVolumes'>,
+  before: HeldBack | null,
+): HeldBack | undefined => {
   if (!facts.isNameOurs) return 'name_not_ours';
   if (!facts.isDeletionKnown && facts.hasVolumes) return 'no_record';
+  return before === 'host_disagrees' ? before : undefined;
+};
+
+/** Why an orphan must not be reaped, before the host is asked, if there is a reason. */
+export const holdBack = (facts: OrphanFacts): HeldBack | undefined => {
+  const lasting = needsPerson(facts, null);
+  if (lasting) return lasting;
   if (facts.hasUnfinishedJob) return 'job_unfinished';
   return facts.isReaping ? undefined : 'reporting_only';
 };
@@ -25,5 +35,8 @@ export const holdBack = (facts: OrphanFacts): HeldBack | undefined => {
 const FEW = 10;
 const SHARE = 0.1;
 
-/** More orphans than deletions can explain: the database may be restored from a backup, or be the wrong one. */
+/**
+ * More orphans than deletions can explain: the database may be restored from a backup, or be the wrong one. Those that wait for a
+ * person are not among them: they are not reaped anyhow, and would switch it off for all others as long as they stay.
+ */
 export const areTooMany = (orphans: number, agents: number): boolean => orphans > Math.max(FEW, agents * SHARE);

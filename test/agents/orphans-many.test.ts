@@ -4,7 +4,7 @@ import { newId } from '../../src/models/new-id.js';
 import { aSweep } from '../support/a-pass.js';
 import { startProcess } from '../support/a-process.js';
 import { startStack } from '../support/a-stack.js';
-import { appNameOf } from '../support/host-side.js';
+import { appNameOf, volumeNameOf } from '../support/host-side.js';
 import type { Stack } from '../support/a-stack.js';
 
 const as = (stack: Stack) => ({
@@ -12,14 +12,15 @@ const as = (stack: Stack) => ({
   'content-type': 'application/json',
 });
 
-/** Apps with a machine whose agent the database never knew, and no volume: they would be reaped. */
-const orphans = async (stack: Stack, count: number): Promise<void> => {
+/** Apps with a machine whose agent the database never knew. Without a volume they would be reaped, with one a person must look. */
+const orphans = async (stack: Stack, count: number, hasVolume = false): Promise<void> => {
   for (let i = 0; i < count; i++) {
     const id = newId('agent');
     const name = appNameOf(id);
     const post = (path: string, body: unknown) =>
       fetch(`${stack.host.url}/v1${path}`, { method: 'POST', headers: as(stack), body: JSON.stringify(body) });
     await post('/apps', { name, org_slug: 'acme' });
+    if (hasVolume) await post(`/apps/${name}/volumes`, { name: volumeNameOf(id), region: 'ams', size_gb: 1 });
     const metadata = { acp_installation: 'test', acp_agent_id: id };
     await post(`/apps/${name}/machines`, { name, config: { image: 'x', metadata }, skip_launch: true });
   }
@@ -61,6 +62,30 @@ test('more orphans than deletions can explain: none is reaped, and the list says
   );
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   t.regex(metrics, /^acp_host_orphans 11$/m);
+});
+
+test('orphans that wait for a person do not keep others from being reaped, however many', async (t) => {
+  t.timeout(60_000);
+  const stack = await startStack({ env: { ORPHAN_GRACE_SECONDS: '0' } });
+  t.teardown(() => stack.close());
+  await orphans(stack, 12, true);
+  await orphans(stack, 2);
+  t.deepEqual((await aSweep(stack)).reaping, { known: 14, heldBack: 12, reaped: 0 }, 'seen once');
+  t.deepEqual((await aSweep(stack)).reaping, { known: 14, heldBack: 12, reaped: 2 });
+  t.is(deletions(stack), 2);
+  await orphans(stack, 11);
+  await aSweep(stack);
+  t.deepEqual((await aSweep(stack)).reaping, { known: 23, heldBack: 23, reaped: 0 }, 'eleven others are too many');
+  const held = await stack
+    .db('host_orphans')
+    .whereNull('reapedAt')
+    .groupBy('heldBack')
+    .select('heldBack')
+    .count('* as n');
+  t.deepEqual(Object.fromEntries(held.map(({ heldBack, n }) => [heldBack, Number(n)])), {
+    no_record: 12,
+    too_many: 11,
+  });
 });
 
 test('with reaping switched off orphans are shown and left', async (t) => {

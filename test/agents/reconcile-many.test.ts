@@ -1,45 +1,12 @@
 import test from 'ava';
 import { newId } from '../../src/models/new-id.js';
-import { aListingHost, type ListedMachine } from '../support/a-listing-host.js';
+import { aListingHost } from '../support/a-listing-host.js';
 import { aPass } from '../support/a-pass.js';
 import { type Stack, startStack } from '../support/a-stack.js';
-import { appNameOf } from '../support/host-side.js';
+import { insertAgents, machineOf } from '../support/listed-agents.js';
 
 const AGENTS = 10_000;
 const CHANGED = 200;
-
-const machineOf = (agentId: string, index: number): ListedMachine => ({
-  id: `m${index}`,
-  app_name: appNameOf(agentId),
-  name: appNameOf(agentId),
-  state: 'started',
-  region: 'ams',
-  updated_at: new Date(Date.UTC(2026, 0, 1) + index).toISOString(),
-  config: { metadata: { acp_installation: 'test', acp_agent_id: agentId } },
-});
-
-/** Agents online, each with one of the machines, as a reconciler that has seen them all would have left them. */
-const insertAgents = async ({ db }: Stack, userId: string, machines: ListedMachine[]): Promise<void> => {
-  const rows = machines.map(({ id, app_name: app, region, updated_at: updatedAt, config }) => ({
-    id: config.metadata['acp_agent_id'],
-    userId,
-    name: 'one of many',
-    plan: 'free',
-    status: 'online',
-    desiredStatus: 'online',
-    gatewayReady: true,
-    hostName: app,
-    hostAppName: app,
-    hostMachineId: id,
-    hostVolumeId: `vol_${id}`,
-    provisionedAt: new Date(),
-    region,
-    machine: { id, state: 'started', region, createdAt: null, checks: [] },
-    machineUpdatedAt: updatedAt,
-    machineSeenAt: new Date(),
-  }));
-  for (let done = 0; done < rows.length; done += 1_000) await db('agents').insert(rows.slice(done, done + 1_000));
-};
 
 /** Counts the rows of agents that are written from now on. */
 const countWrites = ({ db }: Stack): Promise<unknown> =>

@@ -5,7 +5,7 @@ import { type Outcome, settleJob } from '../../src/models/settle-job.js';
 import type { Stack } from './a-stack.js';
 
 /** A job row that nobody dispatches, for lists; ended unless told otherwise. */
-export const aJob = async ({ db }: Stack, userId: string, fields: Partial<Job> = {}): Promise<string> => {
+export const aJob = async ({ db }: Pick<Stack, 'db'>, userId: string, fields: Partial<Job> = {}): Promise<string> => {
   const id = newId('job');
   const subjectId = fields.agentId ?? newId('agent');
   await Job.query(db).insert({

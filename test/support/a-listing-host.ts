@@ -17,11 +17,17 @@ export interface ListingHost {
   machines: ListedMachine[];
   /** How often each kind of call was made. */
   calls: { lists: number; looks: number };
+  /** Lists show these; whoever asks for one of their machines gets 503. */
+  silentRegions: Set<string>;
+  silentMachines: Set<string>;
+  /** Ids of machines whose app has two attached volumes of the agent's name. */
+  twoVolumes: Set<string>;
   close(): Promise<void>;
 }
 
 /** The reading half of a host with more machines than could run here; its volumes are one for each machine. */
 export const aListingHost = async (machines: ListedMachine[]): Promise<ListingHost> => {
+  const [silentRegions, silentMachines, twoVolumes] = [new Set<string>(), new Set<string>(), new Set<string>()];
   const calls = { lists: 0, looks: 0 };
   const byId = new Map<string, ListedMachine>();
   const server = createServer((request, response) => {
@@ -51,7 +57,23 @@ export const aListingHost = async (machines: ListedMachine[]): Promise<ListingHo
       });
     }
     calls.looks++;
+    const app = /^\/v1\/apps\/([^/]+)\/volumes$/.exec(url.pathname)?.[1];
+    const owner = machines.find(({ id, app_name: name }) => name === app && twoVolumes.has(id));
+    if (owner)
+      return answer(
+        200,
+        ['a', 'b'].map((letter) => ({
+          id: `vol_${letter}`,
+          name: owner.app_name.replace('acp-test-', 'vol_'),
+          state: 'created',
+          region: owner.region,
+          attached_machine_id: owner.id,
+          created_at: owner.updated_at,
+        })),
+      );
     const machine = byId.get(/\/machines\/([^/]+)$/.exec(url.pathname)?.[1] ?? '');
+    if (machine && (silentRegions.has(machine.region) || silentMachines.has(machine.id)))
+      return answer(503, { error: 'try again later' });
     return machine ? answer(200, machine) : answer(404, { error: 'not found' });
   });
   server.listen(0, '127.0.0.1');
@@ -60,6 +82,9 @@ export const aListingHost = async (machines: ListedMachine[]): Promise<ListingHo
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // listening on a port
     machines,
     calls,
+    silentRegions,
+    silentMachines,
+    twoVolumes,
     close: async () => {
       server.closeAllConnections();
       server.close();

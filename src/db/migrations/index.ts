@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import * as firstSlice from './0001-first-slice.js';
+import * as looksOwed from './0007-looks-owed.js';
 import * as machineCalls from './0004-machine-calls.js';
 import * as orphans from './0005-orphans.js';
 import * as openedBy from './0006-opened-by.js';
@@ -19,4 +20,5 @@ export const migrations: Migration[] = [
   { name: '0004-machine-calls', up: machineCalls.up },
   { name: '0005-orphans', up: orphans.up },
   { name: '0006-opened-by', up: openedBy.up },
+  { name: '0007-looks-owed', up: looksOwed.up },
 ];
