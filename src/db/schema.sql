@@ -260,6 +260,7 @@ CREATE UNIQUE INDEX idempotency_keys_pkey ON public.idempotency_keys USING btree
 CREATE INDEX jobs_for_operators ON public.jobs USING btree (id DESC) WHERE (((error ->> 'needsOperator'::text) = 'true'::text) AND (attended_at IS NULL))
 CREATE UNIQUE INDEX jobs_lock ON public.jobs USING btree (lock_key) WHERE (finished_at IS NULL)
 CREATE INDEX jobs_of_agent ON public.jobs USING btree (agent_id, id DESC)
+CREATE INDEX jobs_of_commands ON public.jobs USING btree (finished_at) WHERE (kind = 'agent.command'::text)
 CREATE INDEX jobs_of_logs ON public.jobs USING btree (finished_at) WHERE (kind = 'agent.logs'::text)
 CREATE INDEX jobs_of_user ON public.jobs USING btree (user_id, id DESC)
 CREATE UNIQUE INDEX jobs_pkey ON public.jobs USING btree (id)

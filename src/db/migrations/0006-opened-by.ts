@@ -13,6 +13,9 @@ export const up = async (db: Knex): Promise<void> => {
     drop index audit_events_of_subject;
     create index audit_events_of_user on audit_events (user_id, at desc, id desc);
     create index audit_events_of_subject on audit_events (subject_id, at desc, id desc);
+    -- For the janitor.
+    create index jobs_of_commands on jobs (finished_at) where kind = 'agent.command';
+
     -- Machines that run and whose gateway did not answer.
     create index agents_unready on agents (machine_seen_at nulls first)
       where deleted_at is null and host_machine_id is not null and gateway_ready = false
