@@ -43,6 +43,7 @@ export const reapOrphans = async (deps: ReconcileDeps, signal: AbortSignal): Pro
     const reason = needsPerson(facts, heldBack);
     if (reason) waiting.set(appName, reason);
   }
+  const lost = [...waiting.values()].filter((reason) => reason === 'no_record').length;
   const tooMany = areTooMany(orphans.length - waiting.size, agents);
   if (tooMany)
     log.error('too many orphans, none is reaped: is this the right database?', {
@@ -113,7 +114,8 @@ export const reapOrphans = async (deps: ReconcileDeps, signal: AbortSignal): Pro
     const isNameOurs = agentId !== undefined && agentId === orphan.agentId && !isClaimed;
     const hasVolumes = orphan.volumeIds.length > 0;
     const facts = { isNameOurs, hasVolumes, hasUnfinishedJob, isReaping, isDeletionKnown: agent !== undefined };
-    const reason = holdBack(facts);
+    // Many agents that the database has lost: then it is no witness for those without data either.
+    const reason = holdBack(facts) ?? (agent === undefined && areTooMany(lost, agents) ? 'no_record' : undefined);
     if (reason || agentId === undefined) return hold(orphan, reason ?? 'name_not_ours');
     const reapAt = new Date(orphan.firstSeenAt.getTime() + graceSeconds * 1_000);
     await changeOrphan(db, appName, { heldBack: null, reapAt });
