@@ -1,5 +1,5 @@
 import { isCall } from '../contract/shapes/job.js';
-import type { Db } from '../db/knex.js';
+import { type Db, isUnavailable } from '../db/knex.js';
 import { CALL_BEGINS_WITHIN_SECONDS } from '../models/begin-call.js';
 import type { Job } from '../models/job.js';
 import { listOverdue } from '../models/overdue-job.js';
@@ -59,7 +59,14 @@ export class Overdue {
       limit: BATCH,
     });
     const isTemporalThere = overdue.length > 0 && (await this.#temporal.isReachable());
-    for (const job of overdue) if ((await this.#giveUp(job)) && isTemporalThere) await this.#tidy(job);
+    for (const job of overdue)
+      try {
+        if ((await this.#giveUp(job)) && isTemporalThere) await this.#tidy(job);
+      } catch (error) {
+        if (isUnavailable(error)) throw error;
+        // One that cannot be settled holds up neither the others nor the dispatcher.
+        this.#log.error({ jobId: job.id, err: String(error) }, 'could not settle an overdue job');
+      }
     for (const agentId of await rescueStranded(this.#db))
       this.#log.error({ agentId }, 'an agent waited for a job that is not there');
   }
