@@ -52,20 +52,6 @@ const overTls = { 'Strict-Transport-Security': 'max-age=31536000; includeSubDoma
 const headersFor = (publicUrl: string): Record<string, string> =>
   publicUrl.startsWith('https:') ? { ...safeHeaders, ...overTls } : safeHeaders;
 
-/** Behind a proxy that is not trusted all callers are one network, and share its budgets: said once. */
-const warnOfProxy = (log: Log) => {
-  let isSaid = false;
-  return (ctx: { get(name: string): string }, next: () => Promise<unknown>): Promise<unknown> => {
-    if (!isSaid && ctx.get('x-forwarded-for') !== '') {
-      isSaid = true;
-      log.warn(
-        'X-Forwarded-For is ignored: if a proxy of yours sets it, set TRUST_PROXY=on, or all callers share one budget',
-      );
-    }
-    return next();
-  };
-};
-
 /** The Koa application: named steps, top to bottom. */
 export const makeApp = ({
   deps,
@@ -79,12 +65,18 @@ export const makeApp = ({
   const app = new Koa<RequestState>({ proxy: trustProxy, maxIpsCount: 1 });
   app.use(identifyAndLog(requests));
   const headers = Object.entries(headersFor(publicUrl));
+  let watchesForProxy = !trustProxy;
   app.use((ctx, next) => {
     for (const [name, value] of headers) ctx.res.setHeader(name, value);
+    if (watchesForProxy && ctx.req.headers['x-forwarded-for'] !== undefined) {
+      watchesForProxy = false; // once is enough
+      deps.log.warn(
+        'X-Forwarded-For is ignored: if your proxy sets it, set TRUST_PROXY=on, or all callers share one budget',
+      );
+    }
     return next();
   });
   app.use(renderErrors(deps.log));
-  if (!trustProxy) app.use(warnOfProxy(deps.log));
   app.use(serveHealth(health));
   app.use(serveDocs(publicUrl));
   const guards = { authenticate: makeAuthenticate(recognize), limits: makeRateLimits(rateLimits) };

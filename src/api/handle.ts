@@ -7,7 +7,7 @@ import { requireScope } from '../operations/require-scope.js';
 import { type Authenticate, tokenIn } from './authenticate.js';
 import { keyedRequest } from './idempotency.js';
 import { waitSeconds } from './prefer.js';
-import { addressOf, networkOf } from './network.js';
+import { originOf } from './network.js';
 import type { RateLimits } from './rate-limit.js';
 import { readJson } from './read-json.js';
 import { type Ctx, send, untilLeft } from './send.js';
@@ -27,8 +27,7 @@ const principalOf = (caller: Caller | null, network: string): string => {
 /** Who calls, within the budget of whoever it is: a flood of bad tokens counts against its network, and is not looked up. */
 const admit = async (ctx: Ctx, endpoint: EndpointRecord, { authenticate, limits }: Guards) => {
   const authorization = ctx.get('authorization');
-  const address = addressOf(ctx.ip, ctx.req.socket.remoteAddress);
-  const network = networkOf(address);
+  const { address, network } = originOf(ctx.ip, ctx.req.socket.remoteAddress);
   const token = tokenIn(authorization);
   if (endpoint.auth !== 'none') limits.requireFewBadTokens(ctx, network, token);
   const recognize = () => authenticate(endpoint.auth, authorization);

@@ -1,10 +1,20 @@
 import { isIP, isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
+
+export interface Origin {
+  address: string;
+  /** What of it counts as one caller where nobody is known. */
+  network: string;
+}
+
+/** The same few addresses come again and again. */
+const read = new LRUCache<string, Origin>({ max: 10_000 });
 
 /**
  * Where a request came from, in one way of writing. `told` is the connection's address, or what our proxy says of it; some write a
  * port behind it. What is no address at all counts as the connection's own.
  */
-export const addressOf = (told: string, socketAddress = ''): string => {
+const readAddress = (told: string, socketAddress: string): string => {
   const bare = told.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
   const address = isIP(bare) === 0 ? socketAddress : bare;
   return isIPv6(address) ? shorten(address) : address;
@@ -37,3 +47,14 @@ const firstGroups = (address: string): string => {
 /** What counts as one caller where nobody is known: an IPv4 address, or an IPv6 network of 64 bits, which is what one customer gets. */
 export const networkOf = (address: string): string =>
   isIPv6(address) ? `${firstGroups(address.replace(/%.*$/, ''))}::/64` : address;
+
+/** Address and network of a request . */
+export const originOf = (told: string, socketAddress = ''): Origin => {
+  const key = `${told} ${socketAddress}`;
+  const known = read.get(key);
+  if (known) return known;
+  const address = readAddress(told, socketAddress);
+  const origin = { address, network: networkOf(address) };
+  if (key.length <= 128) read.set(key, origin);
+  return origin;
+};

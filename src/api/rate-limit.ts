@@ -87,7 +87,8 @@ export const makeRateLimits = (enabled: boolean): RateLimits => {
       if (!goodTokens.delete(nameOf(token))) tell(ctx, 'bad-token', taken);
     },
     noteGoodToken(token) {
-      goodTokens.set(nameOf(token), true);
+      const name = nameOf(token);
+      if (!goodTokens.has(name)) goodTokens.set(name, true);
     },
   };
 };
