@@ -2,6 +2,7 @@ import { Agent, changeHeldAgent, NotHolder } from '../../src/models/agent.js';
 import { makeMachineCredentials } from '../../src/models/machine-credentials.js';
 import type { HostMachine } from '../../src/providers/host/host.js';
 import { VendorError } from '../../src/providers/vendor-error.js';
+import { isStill } from '../../src/rules/observe.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
 import { gatewayUrlOf, machineConfigOf } from '../machine-config.js';
 import {
@@ -9,18 +10,16 @@ import {
   explainingCapacity,
   type HostDeps,
   isFull,
+  isGoing,
   noRoom,
   orFound,
   pickMachine,
   readBackOnConflict,
   runtimeOf,
   seenOf,
-  stillStates,
   toAgent,
 } from './deps.js';
 import { makeVolumes, mayHoldData } from './ensure-volume.js';
-
-const goneMachineStates = new Set(['destroyed', 'destroying']);
 
 /** What makes an agent's resources at the host. Each looks before it creates, so that running again finds what the run before left. */
 export const makeCreateActivities = (deps: HostDeps) => {
@@ -76,7 +75,7 @@ export const makeCreateActivities = (deps: HostDeps) => {
     const machine = there ?? (await createWhereThereIsRoom(agent, jobId, signal));
     const changed = await changeHeldAgent(db, jobId, agent.id, { hostMachineId: machine.id, ...seenOf(machine) });
     const isOfBefore = there?.metadata['acp_generation'] !== String(agent.generation);
-    if (there && (isOfBefore || stillStates.has(there.state))) await updateMachine(changed, there, signal);
+    if (there && (isOfBefore || isStill(there.state))) await updateMachine(changed, there, signal);
   };
 
   return {
@@ -134,7 +133,7 @@ export const makeCreateActivities = (deps: HostDeps) => {
     configureHostMachine: jobActivity(db, async (input: StepInput, { signal }): Promise<void> => {
       const found = await toAgent(deps, input);
       const present = found.hostMachineId && (await host.findMachine(appOf(found), found.hostMachineId, signal));
-      const isThere = present && !goneMachineStates.has(present.state);
+      const isThere = present && !isGoing(present);
       // A configuration without the volume would take the data from the machine.
       const agent = isThere && found.hostVolumeId !== null ? found : await requireVolume(found, input.jobId, signal);
       if (!isThere) return findOrCreateMachine(agent, input.jobId, signal);

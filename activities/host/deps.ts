@@ -16,9 +16,6 @@ export interface HostDeps {
   settings: MachineSettings;
 }
 
-/** States of a machine in which nothing runs on it. */
-export const stillStates = new Set(['stopped', 'suspended', 'failed', 'destroyed', 'launch_failed']);
-
 /** What is kept of a machine in its agent's row, and shown by GET …/status. */
 export const snapshotOf = (machine: HostMachine): NonNullable<Agent['machine']> => ({
   id: machine.id,

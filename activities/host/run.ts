@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { changeHeldAgent } from '../../src/models/agent.js';
 import { adoptNextGatewayToken } from '../../src/models/gateway-token.js';
 import { hasStatus, VendorError } from '../../src/providers/vendor-error.js';
+import { isStill } from '../../src/rules/observe.js';
 import { jobActivity, type StepInput } from '../job-activity.js';
 import {
   appOf,
@@ -10,7 +11,6 @@ import {
   type HostDeps,
   readBackOnConflict,
   seenOf,
-  stillStates,
   toAgent,
   toleratingAbsence,
 } from './deps.js';
@@ -132,7 +132,7 @@ export const makeRunActivities = (deps: HostDeps) => {
       const until = Date.now() + input.patienceSeconds * 1_000;
       for (;;) {
         const machine = await findAgentMachine(deps, agent, signal);
-        if (!machine || stillStates.has(machine.state)) {
+        if (!machine || isStill(machine.state)) {
           await changeHeldAgent(db, input.jobId, agent.id, {
             ...(machine ? seenOf(machine) : { machine: null }),
             gatewayReady: false,
